@@ -15,6 +15,7 @@ mod fastest;
 pub mod interference;
 mod read_latency;
 pub mod load;
+pub mod fit;
 pub mod saturation;
 pub mod touches;
 pub mod durability;
@@ -30,6 +31,7 @@ use counts::CountingAnswer;
 use depth::Depths;
 use disk_or_memory::DiskOrMemory;
 use durability::WritingAnswer;
+use fit::Fit;
 use interference::Interference;
 use load::Load;
 use model::plan::Plan;
@@ -41,6 +43,8 @@ use touches::Touching;
 /// The conclusions of a run. One that its rows do not bear is empty.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Conclusions {
+    /// Whether the goals of the run are met; null if it has none.
+    pub fit: Option<Fit>,
     /// The fastest requested case for each source of the bytes.
     #[serde(skip)]
     pub fastest: Vec<(ServedBy, Lead)>,
@@ -87,6 +91,7 @@ impl Conclusions {
     /// Asks each question of the judged rows of a plan.
     pub(crate) fn of(rows: &[Row], plan: &Plan) -> Conclusions {
         Conclusions {
+            fit: fit::fit(rows, plan),
             fastest: fastest::fastest(rows),
             engines: engines::engines(rows),
             read_latency: read_latency::read_latency(rows),

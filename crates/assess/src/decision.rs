@@ -31,6 +31,16 @@ named! {
     }
 }
 
+/// *Yes* if all are, *no* if any is not.
+pub(crate) fn together(all: impl IntoIterator<Item = Decision>) -> Decision {
+    let worst = |so_far, next| match (so_far, next) {
+        (Decision::No, _) | (_, Decision::No) => Decision::No,
+        (Decision::Undecided, _) | (_, Decision::Undecided) => Decision::Undecided,
+        (Decision::Yes, Decision::Yes) => Decision::Yes,
+    };
+    all.into_iter().fold(Decision::Yes, worst)
+}
+
 /// A row that a sentence names, with its doubts. A void row is never named.
 ///
 /// Published as the id.

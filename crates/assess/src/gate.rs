@@ -7,6 +7,7 @@
 //! samples (Welch); of runs whose rounds alternated, each round of one has its partner in the
 //! other, so what disturbs both cancels out (t of the paired ratios).
 
+use crate::decision::Decision;
 use crate::failure::Failure;
 use crate::finding::Verdict;
 use crate::invocations::{INVOCATIONS_LEAST, Round, RunToRun, TwoLevel, Welch};
@@ -16,38 +17,30 @@ use crate::significance::{LEVEL, holm};
 use crate::trials::{Fate, Figures, TrialFigures};
 use crate::{comparison, summary::Summary};
 use model::case::Case;
-use model::named;
+use model::goal::{Indicator, Tail};
 use model::plan::Plan;
 use model::units::NS_PER_SECOND;
-use model::writing::Sync;
 use std::collections::BTreeMap;
 use std::str::FromStr;
-
-named! {
-    /// What a gate watches.
-    Watched "metric" {
-        /// The main figure of a case: bytes or operations per second.
-        Throughput "throughput",
-        /// The time of a run of a command.
-        Time "time",
-        /// The 99th percentile of the latency of operations; with a rate, of the response time.
-        P99 "p99",
-        /// The 99th percentile of the latency of syncs that are a call of their own.
-        SyncP99 "sync p99",
-        /// CPU time per operation, without waiting for an operation to be due.
-        Cpu "cpu",
-    }
-}
 
 /// A limit: `slower > 5%`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
-    /// What is watched.
-    pub watched: Watched,
+    /// What is watched. Throughput is the main figure of a case: bytes or operations per second.
+    pub watched: Indicator,
     /// The largest loss that passes, as a share: of throughput, what is missing, which is less
     /// than 1; of the others, what is added.
     pub limit: f64,
 }
+
+/// What can be held against another run.
+const GATED: [Indicator; 5] = [
+    Indicator::Throughput,
+    Indicator::Time,
+    Indicator::Latency(Tail::P99),
+    Indicator::Sync(Tail::P99),
+    Indicator::Cpu,
+];
 
 /// The largest limit of what is added: a hundred times as much is no gate.
 const MOST: f64 = 100.0;
@@ -69,31 +62,20 @@ impl FromStr for Rule {
         let (what, limit) = text.split_once('>').ok_or_else(error)?;
         let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
         let watched = match what.as_str() {
-            "slower" => Watched::Throughput,
-            other => other.parse().map_err(|_| error())?,
+            "slower" => Indicator::Throughput,
+            other => other.parse().map_err(|()| error())?,
         };
+        if !GATED.contains(&watched) {
+            return Err(error());
+        }
         let percent = limit.trim().strip_suffix('%').ok_or_else(error)?;
         let percent: f64 = percent.trim_end().parse().map_err(|_| error())?;
         let limit = percent / 100.0;
         let is_possible = match watched {
-            Watched::Throughput => (0.0..1.0).contains(&limit),
-            Watched::Time | Watched::P99 | Watched::SyncP99 | Watched::Cpu => {
-                (0.0..=MOST).contains(&limit)
-            }
+            Indicator::Throughput => (0.0..1.0).contains(&limit),
+            _ => (0.0..=MOST).contains(&limit),
         };
         if is_possible { Ok(Rule { watched, limit }) } else { Err(error()) }
-    }
-}
-
-named! {
-    /// The outcome of a check.
-    CheckOutcome "outcome" {
-        /// The loss is proved to exceed the limit.
-        Exceeded "exceeded",
-        /// The 95 % interval lies within the limit.
-        Within "within",
-        /// Neither.
-        Open "cannot tell",
     }
 }
 
@@ -104,8 +86,17 @@ pub struct Gate {
     pub checks: Vec<Check>,
     /// Rules that watch no case, such as the syncs of reads.
     pub idle: Vec<Rule>,
-    /// The outcome of all.
-    pub outcome: CheckOutcome,
+    /// Whether all losses are within their limits.
+    pub within: Decision,
+}
+
+/// The word for whether losses are within their limits.
+pub fn outcome(within: Decision) -> &'static str {
+    match within {
+        Decision::Yes => "within",
+        Decision::No => "exceeded",
+        Decision::Undecided => "cannot tell",
+    }
 }
 
 /// A rule applied to a case that both records have.
@@ -119,8 +110,9 @@ pub struct Check {
     pub ratio: Option<f64>,
     /// The 95 % interval of the ratio; `None` if too little is known for one.
     pub interval: Option<(f64, f64)>,
-    /// The outcome.
-    pub outcome: CheckOutcome,
+    /// Whether the loss is within the limit: *no* if it is proved to exceed it, *yes* if the 95 %
+    /// interval lies within.
+    pub within: Decision,
     /// How many counted rounds of either side have no such figure, such as a percentile of too few
     /// operations. Those are often the slow ones, so that the others decide nothing.
     pub unmeasured: usize,
@@ -150,21 +142,21 @@ pub fn gate(versus: &RecordComparison, rules: &[Rule]) -> Gate {
     for ((check, _), corrected) in checks.iter_mut().zip(holm(&p)) {
         // The other half of the level is for gains, which nobody asks about.
         if corrected <= LEVEL / 2.0 {
-            (check.outcome, check.needs) = (CheckOutcome::Exceeded, None);
+            (check.within, check.needs) = (Decision::No, None);
         }
     }
     let checks: Vec<Check> = checks.into_iter().map(|(check, _)| check).collect();
     let watches = |rule: &&Rule| checks.iter().any(|check| check.rule == **rule);
     let idle: Vec<Rule> = rules.iter().filter(|rule| !watches(rule)).copied().collect();
-    let has = |outcome: CheckOutcome| checks.iter().any(|check| check.outcome == outcome);
-    let outcome = if has(CheckOutcome::Exceeded) || versus.broken() > 0 {
-        CheckOutcome::Exceeded
-    } else if has(CheckOutcome::Open) || !idle.is_empty() || !versus.left_out.is_empty() {
-        CheckOutcome::Open
+    let has = |within: Decision| checks.iter().any(|check| check.within == within);
+    let within = if has(Decision::No) || versus.broken() > 0 {
+        Decision::No
+    } else if has(Decision::Undecided) || !idle.is_empty() || !versus.left_out.is_empty() {
+        Decision::Undecided
     } else {
-        CheckOutcome::Within
+        Decision::Yes
     };
-    Gate { checks, idle, outcome }
+    Gate { checks, idle, within }
 }
 
 /// A check before the correction: it is open, or within the limit. With it, the probability of such
@@ -178,7 +170,7 @@ fn check(
     let sides = [0, 1].map(|side| logs(both[side], &versus.headers[side].plan, rule.watched));
     let unmeasured = sides.iter().map(|(_, unmeasured)| unmeasured).sum();
     let logs = sides.map(|(logs, _)| logs);
-    if logs.iter().all(Vec::is_empty) && !fits(rule.watched, &both[0].case) {
+    if logs.iter().all(Vec::is_empty) && !rule.watched.fits(&both[0].case) {
         return None;
     }
     let middle = |logs: &[Round]| {
@@ -194,7 +186,7 @@ fn check(
         rule,
         ratio: log_ratio.map(f64::exp),
         interval: None,
-        outcome: CheckOutcome::Open,
+        within: Decision::Undecided,
         unmeasured,
         failed: match (both.map(failed), both.map(|side| side.trials.len())) {
             ([a, b], [of_a, of_b]) if b * of_a > a * of_b => b,
@@ -207,10 +199,8 @@ fn check(
     let Some(log_ratio) = log_ratio.filter(|_| unmeasured == 0) else { return Some((check, 1.0)) };
     // The loss and its limit on one scale, on which more is worse.
     let (loss, limit) = match rule.watched {
-        Watched::Throughput => (-log_ratio, -(1.0 - rule.limit).ln()),
-        Watched::Time | Watched::P99 | Watched::SyncP99 | Watched::Cpu => {
-            (log_ratio, rule.limit.ln_1p())
-        }
+        Indicator::Throughput => (-log_ratio, -(1.0 - rule.limit).ln()),
+        _ => (log_ratio, rule.limit.ln_1p()),
     };
     let found = match &paired {
         Some(ratios) => {
@@ -223,8 +213,7 @@ fn check(
     check.runs = found.filter(|found| found.is_by_runs).and_then(|_| runs(pair));
     match found {
         Some(found) if loss + found.half_width <= limit => {
-            check.outcome =
-                if check.failed == 0 { CheckOutcome::Within } else { CheckOutcome::Open };
+            check.within = if check.failed == 0 { Decision::Yes } else { Decision::Undecided };
         }
         Some(found) if !found.is_by_runs => {
             let sides = paired.as_ref().map_or(&logs[..], std::slice::from_ref);
@@ -241,11 +230,11 @@ fn check(
 fn compared(
     logs: &[Vec<Round>; 2],
     pair: &CasePair,
-    watched: Watched,
+    watched: Indicator,
     ratio: f64,
 ) -> Option<Welch> {
     // How much runs differ is known of the main figure only.
-    let is_main = matches!(watched, Watched::Throughput | Watched::Time);
+    let is_main = matches!(watched, Indicator::Throughput | Indicator::Time);
     let runs = runs(pair).filter(|_| is_main);
     match logs.each_ref().map(|logs| TwoLevel::of_enough(logs)) {
         [Some(a), Some(b)] => Some(Welch::of_rounded(&b, &a, runs, rounding(watched))),
@@ -262,8 +251,8 @@ fn runs(pair: &CasePair) -> Option<RunToRun> {
 }
 
 /// The variance of a logarithm of what is watched that rounding alone causes.
-fn rounding(watched: Watched) -> f64 {
-    if matches!(watched, Watched::Throughput | Watched::Time) { 0.0 } else { ROUNDING }
+fn rounding(watched: Indicator) -> f64 {
+    if matches!(watched, Indicator::Throughput | Indicator::Time) { 0.0 } else { ROUNDING }
 }
 
 /// The second side relative to the first in each round that both have.
@@ -285,19 +274,6 @@ fn needs(sides: &[Vec<Round>], rule: Rule) -> Option<usize> {
     Some(comparison::invocations_needed(variance, effect).max(least + 1))
 }
 
-/// Whether a case of this kind has such a figure, if it is measured for long enough.
-fn fits(watched: Watched, case: &Case) -> bool {
-    let is_call = |sync: Sync| !matches!(sync, Sync::None | Sync::Dsync);
-    match watched {
-        Watched::Throughput | Watched::Cpu => true,
-        Watched::Time => case.command().is_some(),
-        // A run of a command is one operation.
-        Watched::P99 => case.memory().is_none() && case.command().is_none(),
-        // A single sync at the end has no percentiles.
-        Watched::SyncP99 => case.write().is_some_and(|work| work.every > 0 && is_call(work.sync)),
-    }
-}
-
 /// How many trials failed.
 fn failed(case: &Summary) -> usize {
     let has_failed = |trial: &&TrialFigures| matches!(trial.fate, Fate::Lost(Failure::Failed(_)));
@@ -305,7 +281,7 @@ fn failed(case: &Summary) -> usize {
 }
 
 /// The logarithms of a case's counted rounds, and the number of those that have no such figure.
-fn logs(case: &Summary, plan: &Plan, watched: Watched) -> (Vec<Round>, usize) {
+fn logs(case: &Summary, plan: &Plan, watched: Indicator) -> (Vec<Round>, usize) {
     let counted = || case.trials.iter().filter(|trial| matches!(trial.fate, Fate::Counted));
     let round = |trial: &TrialFigures| {
         let figures = trial.figures.as_ref()?;
@@ -322,17 +298,18 @@ fn logs(case: &Summary, plan: &Plan, watched: Watched) -> (Vec<Round>, usize) {
     (logs, unmeasured)
 }
 
-fn value(case: &Case, figures: &Figures, watched: Watched) -> Option<f64> {
+/// The figure of a trial: of percentiles, those of [`GATED`].
+fn value(case: &Case, figures: &Figures, watched: Indicator) -> Option<f64> {
     // What never began has no response time.
     let ns = |ns: Option<u64>| ns.filter(|ns| *ns != UNSENT_NS).map(|ns| ns as f64);
     match watched {
         // What only syncs moves no bytes.
-        Watched::Throughput => figures.throughput.or(figures.iops),
-        Watched::Time => case.command().and(figures.iops).map(|rate| NS_PER_SECOND / rate),
-        Watched::P99 if case.is_open() => ns(figures.responses.p99_ns),
-        Watched::P99 => ns(figures.latencies.p99_ns),
-        Watched::SyncP99 => ns(figures.syncs.p99_ns),
-        Watched::Cpu => Some(ns(figures.working_cpu_ns)? / (figures.ops.max(1)) as f64),
+        Indicator::Throughput | Indicator::Iops => figures.throughput.or(figures.iops),
+        Indicator::Time => case.command().and(figures.iops).map(|rate| NS_PER_SECOND / rate),
+        Indicator::Latency(_) if case.is_open() => ns(figures.responses.p99_ns),
+        Indicator::Latency(_) => ns(figures.latencies.p99_ns),
+        Indicator::Sync(_) => ns(figures.syncs.p99_ns),
+        Indicator::Cpu => Some(ns(figures.working_cpu_ns)? / (figures.ops.max(1)) as f64),
     }
 }
 
@@ -347,14 +324,14 @@ mod tests {
             assert_eq!(rule.watched, watched, "{text}");
             assert!((rule.limit - limit).abs() < 1e-12, "{text}: {}", rule.limit);
         };
-        check("slower > 5%", Watched::Throughput, 0.05);
-        check("throughput>5%", Watched::Throughput, 0.05);
-        check(" sync  p99 > 12.5 %", Watched::SyncP99, 0.125);
-        check("p99 > 0%", Watched::P99, 0.0);
-        check("cpu > 10%", Watched::Cpu, 0.1);
-        check("time > 105%", Watched::Time, 1.05);
-        check("p99 > 200%", Watched::P99, 2.0);
-        check("sync p99 > 10000%", Watched::SyncP99, 100.0);
+        check("slower > 5%", Indicator::Throughput, 0.05);
+        check("throughput>5%", Indicator::Throughput, 0.05);
+        check(" sync  p99 > 12.5 %", Indicator::Sync(Tail::P99), 0.125);
+        check("p99 > 0%", Indicator::Latency(Tail::P99), 0.0);
+        check("cpu > 10%", Indicator::Cpu, 0.1);
+        check("time > 105%", Indicator::Time, 1.05);
+        check("p99 > 200%", Indicator::Latency(Tail::P99), 2.0);
+        check("sync p99 > 10000%", Indicator::Sync(Tail::P99), 100.0);
         for refused in [
             "",
             "slower",
@@ -364,6 +341,8 @@ mod tests {
             "p99 > 10001%",
             "cpu > -1%",
             "cpu > inf%",
+            "iops > 5%",
+            "p50 > 5%",
             "> 5%",
         ] {
             let error = refused.parse::<Rule>().unwrap_err().to_string();

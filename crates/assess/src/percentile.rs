@@ -147,6 +147,11 @@ impl Distribution {
         Some((self.all.value(low), self.all.value(high)))
     }
 
+    /// Whether it has enough units for a decision about a limit.
+    pub(crate) fn is_enough_to_decide(&self) -> bool {
+        self.units.len() >= UNITS_TO_DECIDE
+    }
+
     /// Whether a smaller (`Less`) or a larger share than `tail` of 10 000 operations takes longer
     /// than `ns`, by the test of the interval above; `Equal` if the data does not decide. `None`
     /// with fewer than 5 units, or if `tail` stands for fewer than `least` operations; `least` is
@@ -154,7 +159,7 @@ impl Distribution {
     pub fn share_longer(&self, ns: u64, tail: u32, least: u64) -> Option<Ordering> {
         let expected = u128::from(self.all.count()) * u128::from(tail);
         let is_few = expected < u128::from(least.max(ABOVE_MIN)) * u128::from(PARTS);
-        if self.units.len() < UNITS_TO_DECIDE || is_few {
+        if !self.is_enough_to_decide() || is_few {
             return None;
         }
         let t = student::quantile(LEVEL, (self.units.len() - 1) as f64);

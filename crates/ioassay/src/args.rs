@@ -8,6 +8,7 @@ pub mod hosts;
 pub mod tools;
 pub mod advised;
 pub mod judge;
+pub mod output;
 
 use crate::recipe;
 use crate::recipe::repetitions::ROUNDS_MAX;
@@ -22,11 +23,13 @@ use gate::GateArgs;
 use hosts::{HostArgs, HostsCommand};
 use judge::JudgeArgs;
 use kept::{CompareArgs, MergeArgs, OpenArgs, RunsArgs};
+use model::goal::Requirement;
 use model::plan::INVOCATIONS_MAX;
+pub use output::OutputArgs;
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use tools::{CacheCommand, DataCommand, PathArgs, PeersCommand, SchemaOf};
+use tools::{CacheCommand, DataCommand, ImportCommand, PathArgs, PeersCommand, SchemaOf};
 
 /// Measures memory, page cache and storage, and reports for every figure what served the bytes, how
 /// certain it is and what bounds it.
@@ -79,6 +82,12 @@ pub enum Command {
         /// The subcommand.
         #[command(subcommand)]
         command: Option<RecipesCommand>,
+    },
+    /// Turn a job file of another program into a recipe
+    Import {
+        /// The subcommand.
+        #[command(subcommand)]
+        command: ImportCommand,
     },
     /// List kept records: when and where each was made, its recipe and its findings
     Runs(RunsArgs),
@@ -266,7 +275,7 @@ pub struct SurveyArgs {
 /// Arguments of `run` and `plan`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// A built-in recipe, or the path of a TOML file
+    /// A built-in recipe, or the path of a TOML file or of fio's job file (JOB.fio)
     #[arg(value_parser = RecipeParser)]
     pub recipe: String,
     /// The directory to measure, by default the current one; a test file is written there and then
@@ -295,10 +304,21 @@ pub struct RunArgs {
     /// Several goals are separated by commas. Rates in percent are tried first, so use it with the
     /// recipe load, or with --rate 10%,50%.
     #[arg(long, value_name = "GOAL", value_delimiter = ',', conflicts_with = "sustain")]
-    pub hold: Vec<String>,
+    pub hold: Vec<Requirement>,
     /// Exit with status 1 unless this rate meets the goals of --hold
     #[arg(long, value_name = "RATE", requires = "hold")]
     pub at_least: Option<String>,
+    /// What figures must be: 'sync p99<10ms', 'throughput>500MB/s', 'iops>20k'
+    ///
+    /// INDICATOR<TIME or INDICATOR>RATE, where INDICATOR is throughput, iops, cpu (time per
+    /// operation), or a percentile of the latency of operations (p99) or of syncs (sync p99).
+    /// Several goals are separated by commas. The answer is fit, not fit (exit status 1) or cannot
+    /// tell, by the interval.
+    #[arg(long, value_name = "GOAL", value_delimiter = ',', conflicts_with = "sustain")]
+    pub goal: Vec<Requirement>,
+    /// Exit with status 3 if it cannot tell whether the goals are met
+    #[arg(long)]
+    pub strict: bool,
     /// Stop measuring larger threads, depths or blocks that add nothing
     ///
     /// That is so once two steps gave less than 2 % more throughput each.
@@ -342,53 +362,6 @@ pub struct RunArgs {
     /// everything after it.
     #[command(flatten)]
     pub axes: AxisArgs,
-}
-
-/// Options shared by all runs: pinning, controls, and where results go.
-#[derive(Debug, Default, Args)]
-pub struct OutputArgs {
-    /// Measure the first case of each kind twice in each round; the difference shows what this
-    /// machine can't resolve today
-    #[arg(long)]
-    pub control: bool,
-    /// Pin each thread to one CPU of this list, in turn: such as 0,2,4-7, or all. Peers may use the
-    /// whole list instead
-    #[arg(long, value_name = "CPUS")]
-    pub pin: Option<String>,
-    /// Use CPUs and memory of this NUMA node only
-    #[arg(long, value_name = "NODE")]
-    pub node: Option<u32>,
-    /// The form of the report.
-    #[command(flatten)]
-    pub form: FormArgs,
-    /// Where to keep the record: a new file, a folder, or - for stdout
-    ///
-    /// A folder gets a dated file for each run. By default, that is a folder in the XDG state
-    /// folder; if it cannot be written, a warning says so, and the run goes on.
-    #[arg(long, value_name = "PLACE")]
-    pub record: Option<PathBuf>,
-    /// Go on with the interrupted run of this record
-    ///
-    /// Repeat its command, with --resume in place of --record. The run adds to the record, and
-    /// measures only what it lacks. Of a run on several hosts, give the folder with their records.
-    #[arg(long, value_name = "RECORD", conflicts_with_all = ["record", "dry_run"])]
-    pub resume: Option<PathBuf>,
-    /// Measure for this time: 30m, 8h
-    ///
-    /// After the planned rounds, or as many of them as fit, the cases with the widest intervals are
-    /// measured in further invocations, until the time is up.
-    #[arg(long = "for", value_name = "TIME")]
-    pub budget: Option<String>,
-    /// Keep the test file
-    #[arg(long)]
-    pub keep: bool,
-    /// Show what would be measured, how long it would take and what it needs; measures and writes
-    /// nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Print only the result: no progress, and no path of the record
-    #[arg(long, short)]
-    pub quiet: bool,
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ pub mod symbol;
 pub mod group;
 pub mod nodelist;
 pub mod launch;
+pub mod fio;
 pub mod recipe;
 pub mod load;
 pub mod peers;

@@ -7,7 +7,7 @@
 use crate::recipe::Relative;
 use anyhow::Result;
 use model::case::Case;
-use model::goal::Goal;
+use model::goal::Requirement;
 use model::plan::Plan;
 use model::units::NS_PER_SECOND;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub(crate) const GAP: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone, Copy)]
 pub struct Search<'a> {
     /// The goals; none means that nothing is searched for.
-    pub goals: &'a [Goal],
+    pub goals: &'a [Requirement],
     /// A rate to measure in any case.
     pub at_least: Option<u64>,
     /// The rounds of the run.
@@ -46,7 +46,7 @@ pub struct Search<'a> {
 impl Search<'_> {
     /// For a plan.
     pub fn of(plan: &Plan) -> Search<'_> {
-        Search { goals: &plan.goals, at_least: plan.at_least, rounds: plan.rounds }
+        Search { goals: &plan.hold, at_least: plan.at_least, rounds: plan.rounds }
     }
 
     /// The cases of a load whose closed loop does `closed` operations per second. `meets` says,
@@ -85,8 +85,8 @@ impl Search<'_> {
 
     /// The time of a trial in which enough operations may exceed each goal.
     fn time(&self, rate: u64) -> Duration {
-        let share = self.goals.iter().map(Goal::share).fold(1.0, f64::min);
-        let seconds = EXCEED_LEAST / (share * rate as f64 * f64::from(self.rounds.max(1)));
+        let seconds =
+            EXCEED_LEAST / (least_share(self.goals) * rate as f64 * f64::from(self.rounds.max(1)));
         whole_tenths(seconds)
     }
 }
@@ -95,11 +95,16 @@ fn rate_of(case: &Case) -> u64 {
     case.io().map_or(0, |io| io.rate)
 }
 
+/// The smallest share of operations that any goal lets take longer.
+fn least_share(goals: &[Requirement]) -> f64 {
+    let tails = goals.iter().filter_map(|goal| goal.of_responses());
+    tails.map(|(tail, _)| tail.share()).fold(1.0, f64::min)
+}
+
 /// The time of a short trial of a case with trials of `time`: at least half of it, and long enough
 /// for a tenth of [`EXCEED_LEAST`] in three.
-pub fn short_time(rate: u64, goals: &[Goal], time: Duration) -> Duration {
-    let share = goals.iter().map(Goal::share).fold(1.0, f64::min);
-    let needed = EXCEED_LEAST / 30.0 / (share * rate as f64);
+pub fn short_time(rate: u64, goals: &[Requirement], time: Duration) -> Duration {
+    let needed = EXCEED_LEAST / 30.0 / (least_share(goals) * rate as f64);
     whole_tenths(needed.min(5.0)).max(time / 2)
 }
 

@@ -31,7 +31,8 @@ type ExitStatus = (&'static str, &'static str);
 /// The exit statuses of the program, and of commands that measure or judge.
 const JUDGED: &[ExitStatus] = &[
     ("0", "every requested case is sound or doubtful, or the command did its work"),
-    ("1", "a requested case has no valid figure; the report says which, and why"),
+    ("1", "a requested case has no valid figure, or a goal is missed; the report says why"),
+    ("3", "with --strict: it cannot tell whether all goals are met"),
     ("2", "nothing could be run, or the command line is wrong"),
     ("128+N", "stopped by signal N (130: SIGINT, 143: SIGTERM); completed trials are kept"),
 ];

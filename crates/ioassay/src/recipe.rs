@@ -17,6 +17,9 @@
 //! engine = ["pread", "mmap"]
 //! cache = ["warm", "cold"]
 //!
+//! [[goals]]               # what figures must be: `must`, `says`, `source`, and `of` which cases
+//! must = "p99 < 1ms"
+//!
 //! [[aside]]               # a group that is left out once the command line changes its axes
 //! ```
 //! An axis on the command line replaces that axis in every file group that has it. Memory groups
@@ -28,6 +31,7 @@ mod actors;
 mod effect;
 mod baselines;
 mod file;
+mod jobs;
 mod built_in;
 pub mod hosts;
 mod relative;
@@ -35,14 +39,17 @@ mod populated;
 mod quick;
 pub mod repetitions;
 
+use crate::fio::ImportedJobs;
 use crate::group::{self, AxisGrid};
 use crate::symbol::resolve;
 use anyhow::{Result, bail};
 pub use built_in::{BUILT_IN, find, text};
+pub use jobs::of_jobs;
 use model::axis::Axis;
 use model::case::{Case, Kind, Touch};
 use model::content;
 use model::environment::Environment;
+use model::goal::Goal;
 use model::plan::{CASES_MAX, Plan, Role};
 use model::sweep::{self, Sweep, product};
 use model::units;
@@ -93,6 +100,9 @@ pub struct Recipe {
     /// The presentation.
     #[serde(default)]
     pub view: View,
+    /// What its figures must be, for an application.
+    #[serde(default)]
+    pub goals: Vec<Goal>,
     /// Axes of all file groups.
     #[serde(default)]
     pub axes: AxisGrid,
@@ -105,6 +115,9 @@ pub struct Recipe {
     /// name: then it asks another question.
     #[serde(default)]
     pub aside: Vec<AxisGrid>,
+    /// fio's job file that it was made from.
+    #[serde(skip)]
+    pub imported: Option<ImportedJobs>,
 }
 
 fn default_size() -> String {
@@ -163,12 +176,24 @@ pub fn parse(text: &str) -> Result<Recipe> {
     let of_files = names(Kind::Read).chain(names(Kind::Write)).chain(names(Kind::Metadata));
     group::check_axes(&recipe.axes, &of_files.collect::<Vec<_>>())?;
     actors::check(&recipe)?;
+    check_goals(&recipe.goals)?;
     report::check_columns(&recipe.view)?;
     if recipe.cases.is_empty() || recipe.rounds == Some(0) || recipe.invocations == Some(0) {
         bail!("a recipe needs at least one [[cases]], one round and one invocation");
     }
     repetitions::settle(recipe.rounds, recipe.invocations, USUAL)?;
     Ok(recipe)
+}
+
+/// Refuses goals whose cases are chosen by what is no axis.
+fn check_goals(goals: &[Goal]) -> Result<()> {
+    for name in goals.iter().flat_map(|goal| goal.of.keys()) {
+        if Axis::named(name).is_none() {
+            let known: Vec<&str> = Axis::settable().map(|axis| axis.name).collect();
+            bail!(units::unknown_name("axis of a goal", name, &known));
+        }
+    }
+    Ok(())
 }
 
 impl Recipe {
@@ -321,6 +346,7 @@ impl Recipe {
         let mut plan = Plan::new(&self.name, rounds, self.precision, seed);
         plan.invocations = invocations;
         plan.view = Some(self.view.clone());
+        plan.goals = self.goals.clone();
         let mut cases = self.cases(changes, environment)?;
         let loads = self.relatives(changes, environment)?;
         let open = loads.iter().map(|load| load.at(1)).chain(changes.loads.iter().cloned());

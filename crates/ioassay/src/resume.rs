@@ -243,9 +243,10 @@ fn plans_apart(then: &Plan, now: &Plan) -> Vec<RecordDifference> {
             ("time given", plan.budget.map_or("none".to_string(), units::time)),
             ("pruning", if plan.prune { "yes" } else { "no" }.to_string()),
             ("precision", units::percent(plan.precision)),
-            ("goals", listed(plan.goals.iter().map(ToString::to_string).collect())),
+            ("goals to hold", listed(plan.hold.iter().map(ToString::to_string).collect())),
             ("actors", listed(actors.collect())),
             ("rate to hold", plan.at_least.map_or("none".to_string(), |rate| rate.to_string())),
+            ("goals", listed(plan.goals.iter().map(|goal| goal.must.to_string()).collect())),
         ]
     };
     for ((what, a), (_, b)) in facts(then).into_iter().zip(facts(now)) {

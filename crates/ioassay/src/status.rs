@@ -33,6 +33,13 @@ impl Status {
         report::shortfall(assessment).map_or(Status::DONE, Status::not_all)
     }
 
+    /// This one; or, if nothing is missing but `is_strict` asks for goals that are met for sure,
+    /// that it cannot be told.
+    pub fn or_open(self, assessment: &assess::Assessment, is_strict: bool) -> Status {
+        let open = report::goals_open(assessment).filter(|_| is_strict && self == Status::DONE);
+        open.map_or(self, Status::open)
+    }
+
     /// The more severe one; of two alike, this one.
     pub fn or_worse(self, other: Status) -> Status {
         if other.code > self.code { other } else { self }

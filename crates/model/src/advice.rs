@@ -9,12 +9,13 @@ use crate::list::listed;
 
 /// What `ioassay run` has and `ioassay survey` lacks, besides the axes. Its recipe and its size are
 /// those of every survey, so that surveys can be compared.
-const NOT_OF_SURVEY: [&str; 14] = [
+const NOT_OF_SURVEY: [&str; 16] = [
     "at-least",
     "destroy",
     "device",
     "each",
     "file",
+    "goal",
     "hold",
     "invocations",
     "memory",
@@ -23,11 +24,12 @@ const NOT_OF_SURVEY: [&str; 14] = [
     "prune",
     "rounds",
     "source",
+    "strict",
     "sustain",
 ];
 
 /// What `ioassay run` has and `ioassay gate` lacks: it measures two sides in directories.
-const NOT_OF_GATE: [&str; 21] = [
+const NOT_OF_GATE: [&str; 22] = [
     "at-least",
     "at-once",
     "control",
@@ -37,6 +39,7 @@ const NOT_OF_GATE: [&str; 21] = [
     "dry-run",
     "each",
     "file",
+    "goal",
     "hold",
     "hosts",
     "keep",

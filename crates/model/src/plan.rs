@@ -4,7 +4,7 @@ use crate::case::{Allocation, Cache, Case, Op, ReadWork, Work, WriteWork};
 use crate::command::JudgedCommand;
 use crate::content::ContentKind;
 use crate::environment::Environment;
-use crate::goal::Goal;
+use crate::goal::{Goal, Requirement};
 use crate::host::Affinity;
 use crate::named;
 use crate::part::{Part, Whose};
@@ -172,12 +172,15 @@ pub struct Plan {
     /// The control group's limit on the workers' memory in bytes, including page cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit: Option<u64>,
-    /// What the response times of a load must keep to.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub goals: Vec<Goal>,
+    /// What the response times of a load must keep to, at rates that are searched for.
+    #[serde(default, rename = "goals", skip_serializing_if = "Vec::is_empty")]
+    pub hold: Vec<Requirement>,
     /// The operations per second at which they must be met.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<u64>,
+    /// What the figures of its cases must be.
+    #[serde(default, rename = "fit", skip_serializing_if = "Vec::is_empty")]
+    pub goals: Vec<Goal>,
     /// The CPUs and the node that workers are restricted to.
     #[serde(default, skip_serializing_if = "Affinity::is_free")]
     pub bound: Affinity,
@@ -244,8 +247,9 @@ impl Plan {
             budget: None,
             prune: false,
             memory_limit: None,
-            goals: Vec::new(),
+            hold: Vec::new(),
             at_least: None,
+            goals: Vec::new(),
             bound: Affinity::default(),
             actors: Vec::new(),
             commands: Vec::new(),

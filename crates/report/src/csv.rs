@@ -3,6 +3,7 @@
 //!
 //! Unknown and inapplicable values are empty fields, never 0.
 
+use crate::goals;
 use crate::metric::{self, Metric, Unit, Value};
 use crate::style::printable;
 use crate::words::fate;
@@ -102,6 +103,11 @@ const OF_CASE: &[CsvColumn] = &[
         .meaning("of the case: what served the bytes, by the evidence"),
     column("level", "number", |row| number(row.summary.level))
         .meaning("of the case: the level of the processor's caches that served, from 1"),
+    column("fit", "text", |row| {
+        let fit = row.assessment.conclusions.fit.as_ref();
+        maybe(fit.and_then(|fit| fit.of_case(&row.summary.id)).map(goals::outcome))
+    })
+    .meaning("of the case: fit, not fit or cannot tell, by its goals; empty if it has none"),
     column("links_bytes_per_second", "bytes per second", |row| {
         let most = row.summary.link.as_ref().map(|link| link.allows.bytes_per_second);
         number(most)

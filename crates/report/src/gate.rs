@@ -9,8 +9,10 @@ use crate::style::Paint;
 use crate::text::{Text, command, figure, text};
 use crate::words::{NONE, count, fitted, if_any, listed, or_none, times, times_interval};
 use assess::Assessment;
-use assess::gate::{Check, CheckOutcome, Gate, Watched};
+use assess::decision::Decision;
+use assess::gate::{self, Check, Gate};
 use assess::records::RecordComparison;
+use model::goal::{Indicator, Tail};
 use model::plan::{INVOCATIONS_MAX, Skip};
 use model::record::Header;
 use model::units;
@@ -22,23 +24,23 @@ pub(crate) fn checks<'a>(versus: &RecordComparison, gate: &Gate) -> Section<'a> 
 
 /// What the checks decide.
 pub(crate) fn answer(versus: &RecordComparison, gate: &Gate) -> Paragraph {
-    Paragraph { text: closing(versus, gate), paint: paint(gate.outcome) }
+    Paragraph { text: closing(versus, gate), paint: paint(gate.within) }
 }
 
 /// The color of what a check or all of them decide.
-fn paint(outcome: CheckOutcome) -> Paint {
-    match outcome {
-        CheckOutcome::Exceeded | CheckOutcome::Open => Paint::Doubt,
-        CheckOutcome::Within => Paint::Plain,
+fn paint(within: Decision) -> Paint {
+    match within {
+        Decision::No | Decision::Undecided => Paint::Doubt,
+        Decision::Yes => Paint::Plain,
     }
 }
 
 /// What a gate decided, as a title.
 pub(crate) fn title(gate: &Gate) -> &'static str {
-    match gate.outcome {
-        CheckOutcome::Exceeded => "The gate fails",
-        CheckOutcome::Open => "The gate cannot tell",
-        CheckOutcome::Within => "The gate passes",
+    match gate.within {
+        Decision::No => "The gate fails",
+        Decision::Undecided => "The gate cannot tell",
+        Decision::Yes => "The gate passes",
     }
 }
 
@@ -87,13 +89,13 @@ fn table(versus: &RecordComparison, gate: &Gate) -> Grid {
         let interval = check.interval.and_then(|(low, high)| times_interval(Some(low), Some(high)));
         let texts = [
             name(versus.of(&versus.pairs[check.pair]), &names),
-            check.rule.watched.name().to_string(),
+            check.rule.watched.to_string(),
             check.ratio.map_or(NONE.to_string(), |ratio| times(ratio) + doubt),
             or_none(interval),
             limit(check),
             outcome(check),
         ];
-        grid.row(texts.map(|text| GridCell::new(text, paint(check.outcome))).to_vec());
+        grid.row(texts.map(|text| GridCell::new(text, paint(check.within))).to_vec());
     }
     grid
 }
@@ -101,28 +103,28 @@ fn table(versus: &RecordComparison, gate: &Gate) -> Grid {
 /// `5 % less`, or `10 % more`.
 fn limit(check: &Check) -> String {
     let more = match check.rule.watched {
-        Watched::Throughput => "less",
-        Watched::Time | Watched::P99 | Watched::SyncP99 | Watched::Cpu => "more",
+        Indicator::Throughput => "less",
+        _ => "more",
     };
     format!("{} % {more}", (check.rule.limit * 1e4).round() / 1e2)
 }
 
 fn outcome(check: &Check) -> String {
-    match (check.outcome, check.needs) {
-        (CheckOutcome::Open, _) if check.unmeasured > 0 => {
+    match (check.within, check.needs) {
+        (Decision::Undecided, _) if check.unmeasured > 0 => {
             format!("cannot tell: {} without it", count(check.unmeasured, "round"))
         }
-        (CheckOutcome::Open, _) if check.failed > 0 => {
+        (Decision::Undecided, _) if check.failed > 0 => {
             format!("cannot tell: {} failed in B", count(check.failed, "trial"))
         }
-        (CheckOutcome::Open, Some(needs)) if needs > MOST => {
+        (Decision::Undecided, Some(needs)) if needs > MOST => {
             format!("cannot tell: needs over {MOST} invocations")
         }
-        (CheckOutcome::Open, Some(needs)) => format!("cannot tell: needs {needs} invocations"),
-        (CheckOutcome::Open, None) if check.runs.is_some() => {
+        (Decision::Undecided, Some(needs)) => format!("cannot tell: needs {needs} invocations"),
+        (Decision::Undecided, None) if check.runs.is_some() => {
             "cannot tell: earlier runs vary".to_string()
         }
-        (outcome, _) => outcome.to_string(),
+        (within, _) => gate::outcome(within).to_string(),
     }
 }
 
@@ -151,9 +153,9 @@ fn decision(versus: &RecordComparison, gate: &Gate) -> Text {
     let lost = if_any(versus.left_out.len(), |lost| {
         format!(" {} could not be compared.", count(lost, "case"))
     });
-    match gate.outcome {
-        CheckOutcome::Exceeded => {
-            let slower = match number(checks, CheckOutcome::Exceeded) {
+    match gate.within {
+        Decision::No => {
+            let slower = match number(checks, Decision::No) {
                 0 => String::new(),
                 1 => format!(" Of {all}, 1 loses more than its limit, {NO_CHANCE}."),
                 some => format!(" Of {all}, {some} lose more than their limit, {NO_CHANCE}."),
@@ -165,11 +167,11 @@ fn decision(versus: &RecordComparison, gate: &Gate) -> Text {
             };
             text!("The gate fails.{}{}{}", slower, broken, lost)
         }
-        CheckOutcome::Within => {
+        Decision::Yes => {
             text!("The gate passes: of {}, none loses more than its limit.", all)
         }
-        CheckOutcome::Open => {
-            let open = match number(checks, CheckOutcome::Open) {
+        Decision::Undecided => {
+            let open = match number(checks, Decision::Undecided) {
                 0 => String::new(),
                 1 => format!(" Of {all}, 1 is open."),
                 open => format!(" Of {all}, {open} are open."),
@@ -185,13 +187,13 @@ fn decision(versus: &RecordComparison, gate: &Gate) -> Text {
     }
 }
 
-fn number(checks: &[Check], outcome: CheckOutcome) -> usize {
-    checks.iter().filter(|check| check.outcome == outcome).count()
+fn number(checks: &[Check], within: Decision) -> usize {
+    checks.iter().filter(|check| check.within == within).count()
 }
 
 /// The limits that watch nothing.
 fn idle(gate: &Gate) -> String {
-    let names: Vec<String> = gate.idle.iter().map(|rule| rule.watched.name().to_string()).collect();
+    let names: Vec<String> = gate.idle.iter().map(|rule| rule.watched.to_string()).collect();
     if names.is_empty() { String::new() } else { format!(" No case has a {}.", listed(&names)) }
 }
 
@@ -199,23 +201,23 @@ fn idle(gate: &Gate) -> String {
 fn advice(gate: &Gate, header: &Header) -> Text {
     let (tool, commands) = (&header.tool, !header.plan.commands.is_empty());
     let mut advice = Text::default();
-    let checks = || gate.checks.iter().filter(|check| check.outcome == CheckOutcome::Open);
-    let lacking = |watched: Watched| {
+    let checks = || gate.checks.iter().filter(|check| check.within == Decision::Undecided);
+    let lacking = |watched: Indicator| {
         checks().any(|check| check.rule.watched == watched && check.unmeasured > 0)
     };
-    if Watched::ALL.iter().any(|watched| lacking(*watched)) {
+    if checks().any(|check| check.unmeasured > 0) {
         advice.push(
             " Rounds without a figure are often the slow ones, so the others decide nothing.",
         );
     }
-    if lacking(Watched::P99) || lacking(Watched::SyncP99) {
+    if lacking(Indicator::Latency(Tail::P99)) || lacking(Indicator::Sync(Tail::P99)) {
         let longer = fitted("use a longer --time", tool);
         advice.push(format!(
             " A p99 takes 1000 operations or syncs in each round: {longer}. With a rate, those \
              must have begun: ask for fewer operations a second."
         ));
     }
-    if lacking(Watched::Cpu) && !commands {
+    if lacking(Indicator::Cpu) && !commands {
         let longer = fitted("use a longer --time", tool);
         advice.push(format!(
             " The start and end of a peer that does not report its CPU time weigh less in a longer \

@@ -36,6 +36,7 @@ mod table;
 mod pivot;
 mod survey;
 mod hop;
+mod goals;
 mod answer;
 mod picture;
 mod evidence;
@@ -64,6 +65,7 @@ pub use self::csv::{CommandColumns, csv, csv_columns, csv_head, csv_rows, csv_ro
 pub use document::Document;
 pub use drawing::Picture;
 pub use fleet::{copies, fleet};
+pub use goals::goals_open;
 pub use hosts::{HostCheck, HostFacts, hosts};
 pub use json::json_schema_of_together;
 pub use json::{json, json_of_fleet, json_of_records, json_of_together};

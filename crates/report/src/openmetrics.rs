@@ -6,10 +6,13 @@
 //! cases have no samples.
 
 use crate::MARK;
+use crate::goals;
 use crate::metric::{self, FAMILIES, Family, GaugeLabels, Metric, label};
 use crate::style::printable;
 use crate::words;
 use assess::Assessment;
+use assess::conclusions::fit::MetGoal;
+use assess::decision::Decision;
 use assess::finding::{Code, Severity, Verdict};
 use assess::summary::Summary;
 use assess::trials::TrialFigures;
@@ -48,7 +51,7 @@ fn one(value: f64) -> Vec<(GaugeLabels, f64)> {
 }
 
 /// Metrics of the run. All are gauges: the run is over, so nothing counts up.
-const OF_RUN: [Gauge; 5] = [
+const OF_RUN: [Gauge; 6] = [
     gauge("run_info", run_info).help("What was run, and where; always 1."),
     gauge("run_timestamp_seconds", run_timestamp)
         .help("When the run began, in seconds since 1970."),
@@ -60,6 +63,8 @@ const OF_RUN: [Gauge; 5] = [
         "Fresh starts in the run, with new workers and files. With 1, intervals hold within this \
          run only.",
     ),
+    gauge("goal_outcome", goal_outcomes)
+        .help("Whether a goal is met: 1 for the outcome that it has, 0 for others."),
     gauge("run_damage", |run, _| one(run.damage.len() as f64)).help(
         "Kinds of problems found in the record; the trials they affect are not in these figures.",
     ),
@@ -171,6 +176,22 @@ fn run_info(assessment: &Assessment, _: &CaseNames) -> Vec<(GaugeLabels, f64)> {
         labels.push(label("of_hosts", host.of.to_string()));
     }
     vec![(labels, 1.0)]
+}
+
+fn goal_outcomes(assessment: &Assessment, _: &CaseNames) -> Vec<(GaugeLabels, f64)> {
+    let goals = assessment.conclusions.fit.iter().flat_map(|fit| &fit.goals);
+    let of = |goal: &MetGoal| {
+        let sample = |outcome: &Decision| {
+            let labels = [
+                label("goal", goal.goal.must.to_string()),
+                label("says", goal.goal.says.as_deref().unwrap_or_default()),
+                label("outcome", goals::outcome(*outcome)),
+            ];
+            (labels.to_vec(), flag(goal.fit == *outcome))
+        };
+        Decision::ALL.iter().map(sample).collect::<Vec<_>>()
+    };
+    goals.flat_map(of).collect()
 }
 
 fn run_timestamp(assessment: &Assessment, _: &CaseNames) -> Vec<(GaugeLabels, f64)> {

@@ -6,6 +6,7 @@ use crate::document::{Block, Document, Paragraph, Section, made_later};
 use crate::evidence::evidence;
 use crate::findings;
 use crate::frame;
+use crate::goals;
 use crate::labels::CaseLabels;
 use crate::origin;
 use crate::picture::{has_pictures, pictures};
@@ -36,6 +37,7 @@ pub fn run(assessment: &Assessment) -> Document<'_> {
         ..head()
     };
     document.draw(has_pictures(assessment), || pictures(assessment));
+    document.part(Section::new("Goals", goals::table(assessment, &labels)));
     document.part(Section::new("Cases", cases(assessment, &labels)));
     if !is_ladder {
         let courses = table::courses(assessment, &name);

@@ -1,6 +1,7 @@
 //! Why a command does not end with status 0: what is missing of what was asked for.
 
 use crate::gate::closing;
+use crate::goals;
 use crate::words::{self, count, listed, per_second};
 use assess::Assessment;
 use assess::conclusions::load::Load;
@@ -26,7 +27,8 @@ pub fn shortfall(assessment: &Assessment) -> Option<String> {
         format!("{all}; {which} is {}: {}", first.id, reason(first))
     });
     let unmet = assessment.conclusions.loads.iter().filter_map(unmet);
-    let all: Vec<String> = first.into_iter().chain(unmet).collect();
+    let missed = goals::missed(assessment);
+    let all: Vec<String> = first.into_iter().chain(missed).chain(unmet).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
 

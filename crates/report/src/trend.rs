@@ -1,9 +1,11 @@
 //! The trend of a recipe's figures from run to run.
 
-use crate::document::{Block, Document, FindingBlock, Section};
+use crate::document::{Block, Document, FindingBlock, Paragraph, Section};
+use crate::goals;
 use crate::grid::{Grid, GridCell, left, right};
 use crate::labels::CaseLabels;
 use crate::run::run;
+use crate::sentence::lines;
 use crate::sparkline::{STEPS_MAX, sparkline};
 use crate::style::Paint;
 use crate::text::Text;
@@ -27,11 +29,13 @@ pub fn trend<'a>(trends: &Trends, last: &'a Assessment, number: usize) -> Docume
         about.push(codes.join(", "));
     }
     let about = [about.join(" · ")].into_iter().chain(names.common_line());
+    let fit = Vec::from_iter(goals::answer(last, &names));
     let title = format!("run {number} · {} · {}", last.header.plan.recipe, last.header.began);
     let mut document = Document {
         origin: format!("{title} · {}", last.header.host.name),
         title,
         about: about.map(Text::from).collect(),
+        answer: lines(&fit).into_iter().map(Paragraph::plain).collect(),
         ..Document::default()
     };
     if all.is_empty() {

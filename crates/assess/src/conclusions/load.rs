@@ -1,13 +1,13 @@
 //! How much load storage holds: the rates of an open loop that it keeps up with, and those at which
 //! it meets the goals.
 
-use crate::decision::{Decision, Named};
+use crate::decision::{Decision, Named, together};
 use crate::latency::UNSENT_NS;
 use crate::open_loop::{responses, without_rate};
 use crate::percentile::{ABOVE_MIN, ABOVE_SOLID, Distribution};
 use crate::row::{Row, grouped};
 use crate::stats::Estimate;
-use model::goal::Goal;
+use model::goal::{Requirement, Tail};
 use model::plan::{Plan, Role};
 use model::trial::Trial;
 use schemars::JsonSchema;
@@ -34,7 +34,7 @@ pub struct Load {
     /// The rates at which all goals are met and the load is kept up with; null without goals.
     pub held: Option<Bounds>,
     /// The goals.
-    pub goals: Vec<Goal>,
+    pub goals: Vec<Requirement>,
     /// Whether the goals are met at the least rate that was asked for; null if none was.
     pub at_least: Option<AtLeast>,
 }
@@ -81,7 +81,7 @@ pub struct AtLeast {
 
 /// Whether one trial seems to meet the goals and to keep up, from the shares of its operations that
 /// exceed them. For a search; a decision needs several trials.
-pub fn meets(trial: &Trial, goals: &[Goal]) -> bool {
+pub fn meets(trial: &Trial, goals: &[Requirement]) -> bool {
     let Some(sample) = trial.sample() else { return false };
     let responses = responses(sample);
     let is_few = |ns: u64, share: f64| {
@@ -90,7 +90,12 @@ pub fn meets(trial: &Trial, goals: &[Goal]) -> bool {
         longer as f64 <= share * responses.count() as f64
     };
     is_few(UNSENT_NS, f64::from(UNSENT_TAIL) / 10_000.0)
-        && goals.iter().all(|goal| is_few(goal.below_ns, goal.share()))
+        && limits(goals).all(|(tail, below_ns)| is_few(below_ns, tail.share()))
+}
+
+/// The percentile of each goal, and the nanoseconds that it must stay below.
+fn limits(goals: &[Requirement]) -> impl Iterator<Item = (Tail, u64)> {
+    goals.iter().filter_map(|goal| goal.of_responses())
 }
 
 /// The loads of a run: asked cases with at least two rates, or with goals.
@@ -116,7 +121,7 @@ fn load(open: &[&Row], closed: Option<&Row>, plan: &Plan) -> Option<Load> {
     let mut open = open.to_vec();
     open.sort_by_key(|row| rate_of(row));
     let rates: Vec<Rate> = open.iter().filter_map(|row| rate(row, closed_iops, plan)).collect();
-    if open.len() < 2 && plan.goals.is_empty() {
+    if open.len() < 2 && plan.hold.is_empty() {
         return None;
     }
     let of_goals = rates.iter().map(|each| (each.rate, each.meets.unwrap_or(Decision::Undecided)));
@@ -126,8 +131,8 @@ fn load(open: &[&Row], closed: Option<&Row>, plan: &Plan) -> Option<Load> {
         closed: closed.and_then(|row| Named::of(&row.summary)),
         closed_iops,
         kept_up: bounds(rates.iter().map(|each| (each.rate, each.keeps_up))),
-        held: (!plan.goals.is_empty()).then(|| bounds(of_goals)),
-        goals: plan.goals.clone(),
+        held: (!plan.hold.is_empty()).then(|| bounds(of_goals)),
+        goals: plan.hold.clone(),
         at_least: plan.at_least.map(at_least),
         rates,
     })
@@ -147,27 +152,18 @@ fn rate(row: &Row, closed: Option<Estimate>, plan: &Plan) -> Option<Rate> {
         Some(Ordering::Greater) => Decision::No,
         Some(Ordering::Equal) | None => Decision::Undecided,
     };
-    let met = |goal: &Goal| decide(goal.below_ns.saturating_sub(1), goal.tail, ABOVE_SOLID);
+    let met = |(tail, below_ns): (Tail, u64)| {
+        decide(below_ns.saturating_sub(1), tail.parts(), ABOVE_SOLID)
+    };
     let keeps_up = decide(UNSENT_NS - 1, UNSENT_TAIL, ABOVE_MIN);
-    let all: Vec<Decision> = plan.goals.iter().map(met).chain([keeps_up]).collect();
+    let all: Vec<Decision> = limits(&plan.hold).map(met).chain([keeps_up]).collect();
     Some(Rate {
         case: Named::of(&row.summary)?,
         rate,
         of_closed: closed.map(|all| rate as f64 / all.median).filter(|share| share.is_finite()),
         keeps_up,
-        meets: (!plan.goals.is_empty()).then(|| together(&all)),
+        meets: (!plan.hold.is_empty()).then(|| together(all)),
     })
-}
-
-/// *Yes* if all are, *no* if any is not.
-fn together(all: &[Decision]) -> Decision {
-    if all.contains(&Decision::No) {
-        Decision::No
-    } else if all.contains(&Decision::Undecided) {
-        Decision::Undecided
-    } else {
-        Decision::Yes
-    }
 }
 
 /// The bounds from decisions about ascending rates.

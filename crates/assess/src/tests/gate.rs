@@ -2,7 +2,8 @@
 
 use super::records::record;
 use super::*;
-use crate::gate::{self, Check, Gate, gate};
+use crate::decision::Decision;
+use crate::gate::{Check, Gate, gate};
 use crate::records::Judged;
 use model::plan::Skip;
 use model::record::{Header, Side};
@@ -39,14 +40,14 @@ fn check(slowness: f64, names: [Option<&str>; 2]) -> Check {
 fn what_disturbs_both_sides_cancels_out_where_their_rounds_alternated() {
     let pair = [Some("a1b2"), Some("a1b2")];
     let found = check(1.0 / 0.9, pair);
-    assert_eq!(found.outcome, gate::CheckOutcome::Exceeded, "{found:#?}");
+    assert_eq!(found.within, Decision::No, "{found:#?}");
     assert!(found.ratio.is_some_and(|ratio| (ratio - 0.9).abs() < 1e-3), "{found:#?}");
-    assert_eq!(check(1.0, pair).outcome, gate::CheckOutcome::Within);
-    assert_eq!(check(1.0 / 0.96, pair).outcome, gate::CheckOutcome::Within);
+    assert_eq!(check(1.0, pair).within, Decision::Yes);
+    assert_eq!(check(1.0 / 0.96, pair).within, Decision::Yes);
     // Between runs of other pairs, or made apart, the same disturbance hides the same loss.
     for names in [[None, None], [Some("a1b2"), Some("c3d4")], [Some("a1b2"), None]] {
         let found = check(1.0 / 0.9, names);
-        assert_eq!(found.outcome, gate::CheckOutcome::Open, "{names:?}: {found:#?}");
+        assert_eq!(found.within, Decision::Undecided, "{names:?}: {found:#?}");
         assert!(found.needs.is_some_and(|needs| needs > 5), "{found:#?}");
     }
 }
@@ -61,7 +62,7 @@ fn rounds_without_a_partner_do_not_count() {
     let versus = crate::compare(Judged::of(a), Judged::of(b), &[]);
     let rule = "slower > 5%".parse().expect("it is a limit");
     let checks = gate(&versus, &[rule]).checks;
-    assert!(checks.iter().all(|check| check.outcome == gate::CheckOutcome::Open), "{checks:#?}");
+    assert!(checks.iter().all(|check| check.within == Decision::Undecided), "{checks:#?}");
     assert!(checks.iter().all(|check| check.interval.is_none()), "{checks:#?}");
 }
 
@@ -82,10 +83,10 @@ fn of_latency(few: [bool; 2], rule: &str) -> Gate {
 #[test]
 fn a_round_without_the_figure_leaves_the_gate_open() {
     let whole = of_latency([false, false], "p99 > 5%");
-    assert_eq!(whole.outcome, gate::CheckOutcome::Within, "{whole:#?}");
+    assert_eq!(whole.within, Decision::Yes, "{whole:#?}");
     for few in [[true, false], [false, true]] {
         let found = of_latency(few, "p99 > 5%");
-        assert_eq!(found.outcome, gate::CheckOutcome::Open, "{found:#?}");
+        assert_eq!(found.within, Decision::Undecided, "{found:#?}");
         assert!(found.checks.iter().all(|check| check.unmeasured == 1), "{found:#?}");
     }
 }
@@ -94,7 +95,7 @@ fn a_round_without_the_figure_leaves_the_gate_open() {
 fn a_limit_that_watches_nothing_leaves_the_gate_open() {
     let found = of_latency([false, false], "sync p99 > 5%");
     assert_eq!((found.checks.len(), found.idle.len()), (0, 1));
-    assert_eq!(found.outcome, gate::CheckOutcome::Open);
+    assert_eq!(found.within, Decision::Undecided);
 }
 
 #[test]
@@ -105,11 +106,11 @@ fn a_case_that_one_side_of_a_gate_cannot_do_is_held_against_no_other() {
         b.header.plan.cases[0].case.io_mut().expect("it reads a file").block *= 2;
         let versus = crate::compare(Judged::of(a), Judged::of(b), &[]);
         let rule = "slower > 5%".parse().expect("it is a limit");
-        (versus.pairs.len(), versus.left_out.len(), gate(&versus, &[rule]).outcome)
+        (versus.pairs.len(), versus.left_out.len(), gate(&versus, &[rule]).within)
     };
-    assert_eq!(compared(Some("a1b2")), (1, 2, gate::CheckOutcome::Open));
+    assert_eq!(compared(Some("a1b2")), (1, 2, Decision::Undecided));
     // Of records made apart, the nearest are matched, which are compared if the user asks for it.
-    assert_eq!(compared(None), (1, 1, gate::CheckOutcome::Open));
+    assert_eq!(compared(None), (1, 1, Decision::Undecided));
 }
 
 /// A gate of cases with a rate, whose second side was changed.
@@ -139,19 +140,19 @@ fn of_open(rule: &str, change: impl Fn(&mut Sample)) -> Gate {
 #[test]
 fn with_a_rate_a_gate_watches_response_times_and_cpu_time_without_waiting() {
     for rule in ["p99 > 10%", "cpu > 10%"] {
-        assert_eq!(of_open(rule, |_| {}).outcome, gate::CheckOutcome::Within, "{rule}");
+        assert_eq!(of_open(rule, |_| {}).within, Decision::Yes, "{rule}");
     }
     // Each operation takes as long as before, and waits for its turn.
     let queues = |sample: &mut Sample| {
         sample.responses = Latencies { counts: vec![(90_000, 2_000)], max_ns: 90_000 };
     };
-    assert_eq!(of_open("p99 > 10%", queues).outcome, gate::CheckOutcome::Exceeded);
+    assert_eq!(of_open("p99 > 10%", queues).within, Decision::No);
     // Work takes the place of waiting.
     let works = |sample: &mut Sample| sample.spans[0].spin_ns = 0;
-    assert_eq!(of_open("cpu > 10%", works).outcome, gate::CheckOutcome::Exceeded);
+    assert_eq!(of_open("cpu > 10%", works).within, Decision::No);
     // What never began is slower by nobody knows how much.
     let late = of_open("p99 > 10%", |sample| sample.spans[0].unsent = 60);
-    assert_eq!(late.outcome, gate::CheckOutcome::Open);
+    assert_eq!(late.within, Decision::Undecided);
     assert!(late.checks.iter().all(|check| check.unmeasured > 0), "{late:#?}");
 }
 
@@ -172,16 +173,16 @@ fn of_failing(failed: [u32; 2]) -> Gate {
 #[test]
 fn trials_that_fail_in_b_leave_the_gate_open_and_those_in_a_do_not() {
     let whole = of_failing([0, 0]);
-    assert_eq!(whole.outcome, gate::CheckOutcome::Within, "{whole:#?}");
+    assert_eq!(whole.within, Decision::Yes, "{whole:#?}");
     let found = of_failing([0, 2]);
-    assert_eq!(found.outcome, gate::CheckOutcome::Open, "{found:#?}");
+    assert_eq!(found.within, Decision::Undecided, "{found:#?}");
     for check in &found.checks {
         assert!(check.failed > 0 && check.interval.is_some(), "{check:#?}");
         assert_eq!(check.needs, None, "more invocations would fail, too");
     }
     for failed in [[2, 0], [2, 2]] {
         assert!(of_failing(failed).checks.iter().all(|check| check.failed == 0));
-        assert_eq!(of_failing(failed).outcome, gate::CheckOutcome::Within);
+        assert_eq!(of_failing(failed).within, Decision::Yes);
     }
 }
 
@@ -223,7 +224,7 @@ fn no_number_of_invocations_shows_that_nothing_was_lost() {
     let [a, b] = [a, b].map(Judged::of);
     let found = gate(&crate::compare(a, b, &[]), &["slower > 0%".parse().expect("it is a limit")]);
     for check in &found.checks {
-        assert_eq!((check.outcome, check.needs), (gate::CheckOutcome::Open, None), "{check:#?}");
+        assert_eq!((check.within, check.needs), (Decision::Undecided, None), "{check:#?}");
     }
 }
 
@@ -246,9 +247,9 @@ fn a_gate_names_the_kept_runs_that_leave_it_open() {
         gate(&crate::compare(a, b, kept), &[rule]).checks[0].clone()
     };
     let alone = check(&[]);
-    assert_eq!((alone.outcome, alone.runs), (gate::CheckOutcome::Exceeded, None), "{alone:#?}");
+    assert_eq!((alone.within, alone.runs), (Decision::No, None), "{alone:#?}");
     let found = check(&wide);
-    assert_eq!(found.outcome, gate::CheckOutcome::Open, "{found:#?}");
+    assert_eq!(found.within, Decision::Undecided, "{found:#?}");
     assert!(found.runs.is_some_and(|runs| runs.runs == 6), "{found:#?}");
 }
 
@@ -286,22 +287,22 @@ fn of_commands(record: &Record, limits: &str) -> Gate {
 #[test]
 fn each_other_command_is_held_against_the_first() {
     let slower = of_commands(&commands(), "time > 5%,cpu > 5%");
-    assert_eq!(slower.outcome, gate::CheckOutcome::Exceeded);
+    assert_eq!(slower.within, Decision::No);
     assert_eq!(slower.checks.len(), 4, "{:#?}", slower.checks);
     let warm = &slower.checks[0];
     assert!(warm.ratio.is_some_and(|ratio| (ratio - 2.59).abs() < 0.02), "{warm:#?}");
-    assert_eq!(of_commands(&commands(), "time > 200%").outcome, gate::CheckOutcome::Within);
+    assert_eq!(of_commands(&commands(), "time > 200%").within, Decision::Yes);
     let mut reversed = commands();
     reversed.header.plan.commands.swap(0, 1);
     reversed.header.rehearsals.swap(0, 1);
-    assert_eq!(of_commands(&reversed, "time > 5%").outcome, gate::CheckOutcome::Within);
+    assert_eq!(of_commands(&reversed, "time > 5%").within, Decision::Yes);
 }
 
 #[test]
 fn a_run_of_a_command_has_a_time_and_no_percentile() {
     let found = of_commands(&commands(), "p99 > 5%,sync p99 > 5%");
     assert_eq!((found.checks.len(), found.idle.len()), (0, 2), "{found:#?}");
-    assert_eq!(found.outcome, gate::CheckOutcome::Open);
+    assert_eq!(found.within, Decision::Undecided);
     // What is no command has no time of a run.
     let (a, b) = (side(1.0, "2026-11-24T10:00:00Z", None), side(1.0, "2026-11-24T10:00:01Z", None));
     let versus = crate::compare(Judged::of(a), Judged::of(b), &[]);
@@ -317,17 +318,17 @@ fn a_command_that_the_first_has_in_no_such_state_or_that_fails_is_told() {
     let versus = crate::compare_commands(&record);
     let alone: Vec<&str> = versus.left_out.iter().map(|case| case.reason.as_str()).collect();
     assert_eq!(alone, ["only B has it"], "{:#?}", versus.left_out);
-    assert_eq!(of_commands(&record, "time > 200%").outcome, gate::CheckOutcome::Open);
+    assert_eq!(of_commands(&record, "time > 200%").within, Decision::Undecided);
     let mut record = commands();
     let (case, reason) = (record.header.plan.cases[0].case.clone(), "no probe works".to_string());
     record.header.plan.skips.push(Skip { case, reason });
     let skipped = of_commands(&record, "time > 200%");
-    assert_eq!(skipped.outcome, gate::CheckOutcome::Open);
+    assert_eq!(skipped.within, Decision::Undecided);
     let mut record = commands();
     for trial in record.trials.iter_mut().filter(|trial| trial.case >= 2) {
         trial.outcome = Outcome::Failed { reason: "it ended with status 1".to_string() };
     }
-    assert_eq!(of_commands(&record, "time > 200%").outcome, gate::CheckOutcome::Exceeded);
+    assert_eq!(of_commands(&record, "time > 200%").within, Decision::No);
 }
 
 #[test]

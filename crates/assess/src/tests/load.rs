@@ -3,7 +3,7 @@
 use super::*;
 use crate::conclusions::load::{Load, meets};
 use crate::decision::Decision;
-use model::goal::Goal;
+use model::goal::Requirement;
 
 const TIME: Duration = Duration::from_secs(1);
 
@@ -27,9 +27,9 @@ fn check(rates: &[Offered], goals: &[&str]) -> Load {
             sample.spans[0].unsent = unsent;
         }
     }
-    let goals = goals.iter().map(|goal| goal.parse::<Goal>().expect("it is a goal"));
-    record.header.plan.goals = goals.collect();
-    record.header.plan.at_least = (!record.header.plan.goals.is_empty()).then_some(2_000);
+    let goals = goals.iter().map(|goal| goal.parse::<Requirement>().expect("it is a goal"));
+    record.header.plan.hold = goals.collect();
+    record.header.plan.at_least = (!record.header.plan.hold.is_empty()).then_some(2_000);
     let mut loads = assess(&record).conclusions.loads;
     assert_eq!(loads.len(), 1, "{loads:#?}");
     loads.remove(0)

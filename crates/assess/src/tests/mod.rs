@@ -12,6 +12,7 @@ mod denied;
 mod depths;
 mod engines;
 mod environment;
+mod fit;
 mod fleet;
 mod gate;
 mod interference;

@@ -3,8 +3,9 @@
 use super::links::{behind, reads};
 use super::sample;
 use super::writing::{direct, flawless_write, over, unsynced};
+use crate::decision::Decision;
 use crate::finding::{Code, Verdict};
-use crate::gate::{CheckOutcome, Gate, gate};
+use crate::gate::{Gate, gate};
 use crate::records::RecordComparison;
 use crate::together;
 use crate::together::{Clue, Doubt, Ending, HostsFinding, Joint, JointPaths, Together};
@@ -648,7 +649,7 @@ fn of_case(
 #[test]
 fn commands_of_hosts_are_held_against_the_first_by_the_time_of_all() {
     let (versus, slower) = gate_of_commands("time > 5%,cpu > 5%", |_| ());
-    assert_eq!(slower.outcome, CheckOutcome::Exceeded);
+    assert_eq!(slower.within, Decision::No);
     assert_eq!(slower.checks.len(), 4, "{:#?}", slower.checks);
     let ratio = |gate: &Gate, check: usize| gate.checks[check].ratio.expect("both have it");
     assert!((ratio(&slower, 0) - 2.59).abs() < 0.02, "{slower:#?}");
@@ -656,7 +657,7 @@ fn commands_of_hosts_are_held_against_the_first_by_the_time_of_all() {
     assert!(slower.checks.iter().all(|check| !check.is_in_doubt), "{slower:#?}");
     assert_eq!((versus.a.header.host.name.as_str(), &versus.a.one_host), ("a, b and c", &None));
     let (_, within) = gate_of_commands("time > 200%", |_| ());
-    assert_eq!(within.outcome, CheckOutcome::Within, "{within:#?}");
+    assert_eq!(within.within, Decision::Yes, "{within:#?}");
     // On one host, the second command takes three times as long, and three times the CPU time.
     let (_, late) = gate_of_commands("time > 200%,cpu > 200%", |hosts| {
         of_case(&mut hosts[2], 2, |trial| {
@@ -666,7 +667,7 @@ fn commands_of_hosts_are_held_against_the_first_by_the_time_of_all() {
             spans.for_each(|span| span.end_ns += 2 * (span.end_ns - span.start_ns));
         });
     });
-    assert_eq!(late.checks[0].outcome, CheckOutcome::Exceeded, "{late:#?}");
+    assert_eq!(late.checks[0].within, Decision::No, "{late:#?}");
     assert!((ratio(&late, 0) / ratio(&slower, 0) - 3.0).abs() < 0.05, "{late:#?}");
     assert!((ratio(&late, 1) / alone - 5.0 / 3.0).abs() < 0.01, "{late:#?}");
     // Where one host does not know it, nobody knows that of all.
@@ -677,7 +678,7 @@ fn commands_of_hosts_are_held_against_the_first_by_the_time_of_all() {
         });
     });
     assert_eq!((unknown.checks[0].unmeasured, unknown.checks[0].ratio), (10, None));
-    assert_eq!(unknown.outcome, CheckOutcome::Open);
+    assert_eq!(unknown.within, Decision::Undecided);
 }
 
 /// What is void on one host decides nothing, and what fails on one fails the gate.
@@ -686,7 +687,7 @@ fn what_speaks_against_a_command_on_one_host_speaks_against_that_of_all() {
     let (versus, void) = gate_of_commands("time > 200%", cached_on_b);
     let reasons: Vec<&str> = versus.left_out.iter().map(|it| it.reason.as_str()).collect();
     assert!(reasons[0].starts_with("it is void in A: "), "{reasons:?}");
-    assert_eq!(void.outcome, CheckOutcome::Open);
+    assert_eq!(void.within, Decision::Undecided);
     let fails = |rounds: u32| {
         gate_of_commands("time > 200%", |hosts| {
             // In lockstep, it fails on all of them.
@@ -701,17 +702,17 @@ fn what_speaks_against_a_command_on_one_host_speaks_against_that_of_all() {
         })
     };
     let (versus, some) = fails(2);
-    assert_eq!((some.checks[0].failed, some.outcome), (2, CheckOutcome::Open), "{some:#?}");
+    assert_eq!((some.checks[0].failed, some.within), (2, Decision::Undecided), "{some:#?}");
     assert_eq!(versus.broken(), 0);
     let (versus, all) = fails(10);
-    assert_eq!((versus.broken(), all.outcome), (1, CheckOutcome::Exceeded), "{all:#?}");
+    assert_eq!((versus.broken(), all.within), (1, Decision::No), "{all:#?}");
     let reason = "it failed in B: on a: it did on b; on b: status 1";
     assert_eq!(versus.left_out[0].reason, reason, "{:#?}", versus.left_out);
     // The runs that a lost host missed are no failures of the others.
     let (_, lost) = gate_of_commands("time > 200%", |hosts| {
         hosts[1].1.trials.retain(|trial| trial.round < 8);
     });
-    assert_eq!((lost.checks[0].failed, lost.outcome), (0, CheckOutcome::Within), "{lost:#?}");
+    assert_eq!((lost.checks[0].failed, lost.within), (0, Decision::Yes), "{lost:#?}");
     assert!(lost.checks[0].is_in_doubt, "{lost:#?}");
 }
 

@@ -1,7 +1,7 @@
 //! Arguments of the commands for peers, test files, the page cache and schemas.
 
 use super::form::DocumentArgs;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use model::content::ContentKind;
 use std::path::PathBuf;
 
@@ -123,4 +123,16 @@ pub struct PathArgs {
     /// The forms for people.
     #[command(flatten)]
     pub document: DocumentArgs,
+}
+
+/// Subcommands of `import`.
+#[derive(Debug, Subcommand)]
+pub enum ImportCommand {
+    /// Print a recipe that asks what fio's job file asks, and what differs; 'ioassay run JOB.fio'
+    /// runs it at once
+    Fio {
+        /// The job file
+        #[arg(value_hint = ValueHint::FilePath)]
+        job: String,
+    },
 }

@@ -8,7 +8,8 @@ use crate::args::kept::CompareArgs;
 use crate::status::Status;
 use crate::store;
 use anyhow::{Result, bail};
-use assess::gate::{CheckOutcome, Gate, gate};
+use assess::decision::Decision;
+use assess::gate::{Gate, gate};
 use assess::records::{Judged, LeftOut, RecordComparison};
 use model::printable::printable;
 use model::record::Record;
@@ -114,10 +115,10 @@ pub(super) fn shown(path: &Path) -> String {
 /// The exit status that a gate's checks come to.
 pub(super) fn status_of(versus: &RecordComparison, gate: &Gate, is_strict: bool) -> Status {
     let why = || report::shortfall_of_gate(versus, gate);
-    match gate.outcome {
-        CheckOutcome::Exceeded => Status::not_all(why()),
-        CheckOutcome::Open if is_strict => Status::open(why()),
-        CheckOutcome::Open | CheckOutcome::Within => Status::DONE,
+    match gate.within {
+        Decision::No => Status::not_all(why()),
+        Decision::Undecided if is_strict => Status::open(why()),
+        Decision::Undecided | Decision::Yes => Status::DONE,
     }
 }
 

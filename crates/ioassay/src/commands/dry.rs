@@ -126,8 +126,8 @@ fn said_loads(loads: &[Relative], plan: &Plan) -> Vec<(&'static str, Vec<String>
     let Some(load) = loads.first() else { return Vec::new() };
     let shares: Vec<String> = load.percents.iter().map(|it| format!("{it} %")).collect();
     let mut lines = vec![format!("{} of what each closed loop does", shares.join(", "))];
-    if !plan.goals.is_empty() {
-        let goals: Vec<String> = plan.goals.iter().map(ToString::to_string).collect();
+    if !plan.hold.is_empty() {
+        let goals: Vec<String> = plan.hold.iter().map(ToString::to_string).collect();
         lines.push(format!("4 rates around the one at which {} ceases", goals.join(", ")));
     }
     lines.extend(plan.at_least.map(|rate| format!("{rate} operations per second")));

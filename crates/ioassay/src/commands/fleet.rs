@@ -10,7 +10,7 @@ use super::hosts::{
 use super::lockstep::status_of_lost;
 use super::measure::judge::{Asked, RECIPE, output_of};
 use super::question::check_any_asked;
-use super::question::{budget_of, changes_of, refuse, set_ends};
+use super::question::{budget_of, changes_of, recipe_of, refuse, set_ends};
 use super::rehearsing_hosts::{self, plan_on, rehearse};
 use super::{Terminal, tell};
 use crate::args::form::FormArgs;
@@ -60,8 +60,8 @@ pub fn survey(args: &SurveyArgs, style: &Style) -> Result<Status> {
 /// As for [`survey`].
 pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
     refuse_run(args)?;
-    let (recipe, changes) = (recipe::find(&args.recipe)?, changes_of(args));
-    let directory = args.directory.as_deref().unwrap_or(Path::new("."));
+    let (recipe, changes) = (recipe_of(&args.recipe)?, changes_of(args));
+    let directory = &recipe.directory(args.directory.as_deref())?.to_path_buf();
     let RunArgs { hosts, output, at_once, prune, .. } = args;
     let work = FleetWork::Recipe { recipe, changes, prunes: *prune };
     measure(&FleetTask { work, directory, hosts, output, at_once: *at_once }, style)

@@ -105,6 +105,8 @@ pub(super) fn refuse_run(args: &RunArgs) -> Result<()> {
         ("--source", args.source.is_some()),
         ("--sustain", args.sustain.is_some()),
         ("--hold", !args.hold.is_empty()),
+        ("--goal", !args.goal.is_empty()),
+        ("--strict", args.strict),
         ("--memory", args.memory.is_some()),
         ("--peers", args.peers.is_some()),
     ])

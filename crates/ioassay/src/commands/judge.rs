@@ -46,7 +46,13 @@ pub fn execute(args: &JudgeArgs, style: &Style) -> Result<Status> {
         let interval = units::parse_time(interval)?;
         watch::check_folder(&output)?;
         let measure = || judge::keep(&task, None, &stop);
-        return stop.status(watch::repeat(measure, (interval, args.count), &output, &stop, style));
+        return stop.status(watch::repeat(
+            measure,
+            (interval, args.count),
+            (&output, false),
+            &stop,
+            style,
+        ));
     }
     stop.status(match args.fail_if.is_empty() {
         true => judge::judge(&task, interrupted, &stop, style),

@@ -9,7 +9,7 @@ use super::joint_destination::JointDestination;
 use super::kept::tell_how_to_go_on;
 use super::measure::tool;
 use super::question::check_any_asked;
-use super::question::{budget_of, changes_of, refuse, set_ends};
+use super::question::{budget_of, changes_of, recipe_of, refuse, set_ends};
 use super::{Terminal, tell};
 use crate::args::form::FormArgs;
 use crate::args::{OutputArgs, RunArgs};
@@ -50,8 +50,9 @@ pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
     refuse_output(&args.output)?;
     check_form(&args.output.form, args.output.dry_run)?;
     let way = way_of(&args.hosts)?;
-    let directory = absolute(args.directory.as_deref().unwrap_or(Path::new(".")))?;
-    let place = || place_of(&args.output, &recipe::find(&args.recipe)?.name);
+    let recipe = recipe_of(&args.recipe)?;
+    let directory = absolute(recipe.directory(args.directory.as_deref())?)?;
+    let place = || place_of(&args.output, &recipe.name);
     let into = JointDestination::of(args.output.resume.as_deref(), &way, place)?;
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     stop.status(measure(args, (&way, &directory), into, &stop, style))

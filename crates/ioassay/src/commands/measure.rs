@@ -82,7 +82,7 @@ fn answer(mut question: RunQuestion, output: &OutputArgs, style: &Style) -> Resu
     stop.status(keep(&question, interrupted, output, &stop).and_then(|kept| match kept {
         // Nothing was measured: there is no record to judge.
         None => Ok(Status::DONE),
-        Some(kept) => judge(&kept, output, style),
+        Some(kept) => judge(&kept, question.is_strict, output, style),
     }))
 }
 
@@ -363,7 +363,7 @@ pub fn worker_command(peer: &str, ready: &BTreeMap<String, Ready>) -> Result<Com
 }
 
 /// Reads the record back, judges it and prints the report.
-fn judge(kept: &Kept, output: &OutputArgs, style: &Style) -> Result<Status> {
+fn judge(kept: &Kept, is_strict: bool, output: &OutputArgs, style: &Style) -> Result<Status> {
     let record = store::read(kept.record.path())?;
     let assessment = assess::assess(&record);
     let document = || report::run(&assessment);
@@ -379,7 +379,7 @@ fn judge(kept: &Kept, output: &OutputArgs, style: &Style) -> Result<Status> {
     if kept.record.is_kept() && resume::can_go_on(&record) {
         tell_how_to_go_on(kept.record.path(), output)?;
     }
-    delivered
+    Ok(delivered?.or_open(&assessment, is_strict))
 }
 
 /// This program.

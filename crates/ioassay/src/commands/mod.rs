@@ -25,6 +25,7 @@ pub mod open;
 mod path;
 pub mod peers;
 pub mod recipes;
+pub mod import;
 pub mod runs;
 pub mod watch;
 pub mod judge;
@@ -84,6 +85,7 @@ pub fn execute(cli: &Cli) -> Result<Status> {
         Command::Plan(args) => measure::plan(args, &style),
         Command::Watch(args) => watch::execute(args, &style),
         Command::Recipes { command } => recipes::execute(command.as_ref(), &style),
+        Command::Import { command } => import::execute(command),
         Command::Runs(args) => runs::execute(args, &style),
         Command::Report { records, form } => report(records, form, &style),
         Command::Open(args) => open::execute(args.record.as_deref()),

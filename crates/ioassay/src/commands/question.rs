@@ -4,7 +4,7 @@ pub mod fit;
 mod options;
 mod place;
 
-use crate::args::axes::AxisArgs;
+use super::tell;
 use crate::args::gate::GateArgs;
 use crate::args::{RunArgs, SurveyArgs};
 use crate::bind;
@@ -12,22 +12,21 @@ use crate::device;
 use crate::directory::Directory;
 use crate::files::{CopySource, Target};
 use crate::fixture::OwnFile;
-use crate::group::{self, ValueList};
+use crate::group::ValueList;
 use crate::peers::Peers;
 use crate::recipe::{self, Changes, Recipe, Relative};
 use crate::resume::Interrupted;
 use anyhow::{Result, bail};
 use fit::largest_that_fits;
-use model::axis;
 use model::case::{Case, Populated};
 use model::environment::Environment;
-use model::goal::Goal;
+use model::goal::{Goal, Requirement};
 use model::host::{Affinity, Host, Storage};
 use model::peer::Peer;
 use model::plan::{Plan, Role, Skip};
 use model::units;
-pub(super) use options::{budget_of, check_budget, set_ends};
-use options::{check_goals, sustain_plan};
+use options::{axes_of, check_goals, hold_of, least_of, sustain_plan};
+pub(super) use options::{budget_of, changes_of, check_budget, set_ends};
 use place::{host_of, source_of, storage_of};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -59,9 +58,13 @@ pub struct RunQuestion {
     /// The NUMA node for processors and memory.
     pub node: Option<u32>,
     /// What the response times of a load must keep to.
-    pub goals: Vec<Goal>,
+    pub hold: Vec<Requirement>,
     /// The operations per second at which they must be met.
     pub at_least: Option<u64>,
+    /// What the figures of its cases must be, besides the recipe's own goals.
+    pub goals: Vec<Goal>,
+    /// Whether to fail if it cannot be told whether the goals are met.
+    pub is_strict: bool,
     /// Whether its files may be smaller than the recipe's, to fit.
     pub takes_what_fits: bool,
     /// Programs that can measure.
@@ -111,8 +114,10 @@ impl RunQuestion {
             memory: None,
             pin: None,
             node: None,
-            goals: Vec::new(),
+            hold: Vec::new(),
             at_least: None,
+            goals: Vec::new(),
+            is_strict: false,
             takes_what_fits: false,
             peers,
         }
@@ -148,7 +153,7 @@ impl Setting {
         };
         let mut plan = plan_of(&recipe, question, &question.changes, &environment)?;
         plan.bound = Affinity { pin, node: question.node };
-        check_goals(&plan, !loads.is_empty())?;
+        check_goals(&plan, &loads)?;
         Ok(Setting { recipe, host, storage, source, peers, plan, loads })
     }
 
@@ -211,7 +216,7 @@ pub fn of_run(args: &RunArgs) -> Result<RunQuestion> {
     if args.hosts.are_named() {
         bail!("only 'run' and 'survey' measure on other hosts: leave out --hosts here");
     }
-    let recipe = recipe::find(&args.recipe)?;
+    let recipe = recipe_of(&args.recipe)?;
     let mut changes = changes_of(args);
     let target = target_of(args, &recipe, &mut changes)?;
     Ok(RunQuestion {
@@ -226,23 +231,24 @@ pub fn of_run(args: &RunArgs) -> Result<RunQuestion> {
         memory: args.memory.as_deref().map(units::parse_bytes).transpose()?,
         pin: args.output.pin.clone(),
         node: args.output.node,
-        goals: goals_of(args)?,
+        hold: hold_of(args)?,
         at_least: args.at_least.as_deref().map(least_of).transpose()?,
+        goals: args.goal.iter().copied().map(Goal::typed).collect(),
+        is_strict: args.strict,
         takes_what_fits: false,
         peers: Peers::load(args.peers.as_deref())?,
     })
 }
 
-/// What the command line changes in the recipe.
-pub(super) fn changes_of(args: &RunArgs) -> Changes {
-    let RunArgs { rounds, invocations, seed, no_ceilings, .. } = *args;
-    let axes = axes_of(&args.axes);
-    Changes { axes, rounds, invocations, seed, no_ceilings, ..Changes::default() }
-}
-
-fn axes_of(args: &AxisArgs) -> group::AxisGrid {
-    let values = args.0.iter();
-    values.map(|(axis, texts)| (axis.to_string(), ValueList::from_texts(texts.clone()))).collect()
+/// The recipe with this name or path. Says what fio's jobs do not ask as their author may think.
+///
+/// # Errors
+/// If there is none, or it is invalid.
+pub(super) fn recipe_of(name: &str) -> Result<Recipe> {
+    let recipe = recipe::find(name)?;
+    let warnings = recipe.imported.iter().flat_map(|jobs| &jobs.warnings);
+    warnings.into_iter().try_for_each(|warning| tell(&format!("warning: {warning}")))?;
+    Ok(recipe)
 }
 
 /// The question of `gate` in `directory`, or in the current one. Its sides are held against each
@@ -251,7 +257,7 @@ fn axes_of(args: &AxisArgs) -> group::AxisGrid {
 /// # Errors
 /// If the question is not understood or cannot be answered here.
 pub fn of_gate(args: &GateArgs, directory: Option<&Path>, seed: u64) -> Result<RunQuestion> {
-    let recipe = recipe::find(&args.recipe)?;
+    let recipe = recipe_of(&args.recipe)?;
     let changes = Changes {
         axes: axes_of(&args.axes),
         rounds: args.rounds,
@@ -273,19 +279,6 @@ pub fn of_gate(args: &GateArgs, directory: Option<&Path>, seed: u64) -> Result<R
         node: args.node,
         ..RunQuestion::of(recipe, changes, target, peers)
     })
-}
-
-/// The goals of `--hold`.
-fn goals_of(args: &RunArgs) -> Result<Vec<Goal>> {
-    Ok(args.hold.iter().map(|goal| goal.parse()).collect::<Result<_, _>>()?)
-}
-
-/// The rate of `--at-least`.
-fn least_of(text: &str) -> Result<u64> {
-    match axis::parse_rate(text)? {
-        0 => bail!("--at-least needs a rate, such as 40k"),
-        rate => Ok(rate),
-    }
 }
 
 fn target_of(args: &RunArgs, recipe: &Recipe, changes: &mut Changes) -> Result<Target> {
@@ -324,8 +317,7 @@ fn in_directory(recipe: &Recipe, directory: Option<&Path>) -> Result<Target> {
     if directory.is_none() && !recipe.uses_storage() {
         return Ok(Target::Memory);
     }
-    let directory = directory.unwrap_or(Path::new("."));
-    Ok(Target::Directory(Rc::new(Directory::open(directory)?)))
+    Ok(Target::Directory(Rc::new(Directory::open(recipe.directory(directory)?)?)))
 }
 
 /// The plan for a question at a place.
@@ -339,8 +331,9 @@ fn plan_of(
     let mut plan = recipe.plan(changes, environment)?;
     refuse(&mut plan, recipe::hosts::refusal_alone);
     plan.memory_limit = *memory;
-    plan.goals = question.goals.clone();
+    plan.hold = question.hold.clone();
     plan.at_least = question.at_least;
+    plan.goals.extend(question.goals.iter().cloned());
     if !matches!(target, Target::Directory(_)) {
         let reason = "actors need a directory, in which each gets a file of its own";
         refuse(&mut plan, |case| (!case.beside.is_empty()).then(|| reason.to_string()));

@@ -4,9 +4,10 @@ use super::compare;
 use crate::store;
 use anyhow::{Result, bail};
 use assess::earlier::earlier;
-use assess::gate::{Rule, Watched};
+use assess::gate::Rule;
 use assess::invocations::{INVOCATIONS_LEAST, RUNS_LEAST};
 use assess::records::{Judged, LeftOut};
+use model::goal::Indicator;
 use model::printable::printable;
 use model::record::{End, Header, Record};
 use std::collections::BTreeSet;
@@ -87,7 +88,7 @@ impl ReferenceRecord<'_> {
             return Ok(());
         }
         // They show how much the throughput of runs differs, and nothing else.
-        let is_main = |rule: &Rule| matches!(rule.watched, Watched::Throughput | Watched::Time);
+        let is_main = |rule: &Rule| matches!(rule.watched, Indicator::Throughput | Indicator::Time);
         if self.limits.iter().any(is_main) {
             let mut folders = compare::folders([self.path, self.path]);
             folders.extend(self.folder.map(Path::to_path_buf));

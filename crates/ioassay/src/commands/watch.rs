@@ -29,7 +29,8 @@ pub fn execute(args: &WatchArgs, style: &Style) -> Result<Status> {
     }
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     let measure = || measure::keep(&question, None, output, &stop);
-    stop.status(repeat(measure, (interval, args.count), output, &stop, style))
+    let strict = question.is_strict;
+    stop.status(repeat(measure, (interval, args.count), (output, strict), &stop, style))
 }
 
 /// Refuses to keep the records of all runs in one file.
@@ -43,14 +44,15 @@ pub(super) fn check_folder(output: &OutputArgs) -> Result<()> {
     Ok(())
 }
 
-/// Repeats what `measure` does, so often or until a signal.
+/// Repeats what `measure` does, so often or until a signal. If it `is_strict`, goals must be met
+/// for sure.
 ///
 /// # Errors
 /// As for [`execute`].
 pub(super) fn repeat(
     measure: impl Fn() -> Result<Option<Kept>>,
     (interval, count): (Duration, Option<u32>),
-    output: &OutputArgs,
+    (output, is_strict): (&OutputArgs, bool),
     stop: &Stop,
     style: &Style,
 ) -> Result<Status> {
@@ -61,7 +63,8 @@ pub(super) fn repeat(
         match measure() {
             Ok(None) => break,
             Ok(Some(kept)) => {
-                status = status.or_worse(tell(&kept, &mut trends, number, output, style)?);
+                let told = tell(&kept, &mut trends, number, (output, is_strict), style)?;
+                status = status.or_worse(told);
             }
             Err(error) if number == 1 || stop.is_asked() => return Err(error),
             Err(error) => {
@@ -87,7 +90,7 @@ fn tell(
     kept: &Kept,
     trends: &mut Trends,
     number: usize,
-    output: &OutputArgs,
+    (output, is_strict): (&OutputArgs, bool),
     style: &Style,
 ) -> Result<Status> {
     let assessment = assess::assess(&store::read(kept.record.path())?);
@@ -99,6 +102,7 @@ fn tell(
     }
     let document = || report::trend(trends, &assessment, number);
     let status = form::deliver(&assessment, document, form, style)?;
+    let status = status.or_open(&assessment, is_strict);
     tell_kept(kept, output)?;
     if !output.quiet {
         form::tell_files(&output.form)?;

@@ -1,5 +1,6 @@
 //! The recipes of the program, and those in files.
 
+use super::jobs::{is_job_file, of_jobs};
 use super::{Recipe, file, parse};
 use anyhow::{Context, Result, bail};
 use model::units;
@@ -27,13 +28,17 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("metadata", include_str!("../../recipes/metadata.toml")),
 ];
 
-/// The built-in recipe with this name, or the recipe in the file at this path.
+/// The built-in recipe with this name, or the recipe in the file at this path, or that of fio's job
+/// file there.
 ///
 /// # Errors
 /// If there is none, or it is invalid. The error names the place in the TOML.
 pub fn find(name: &str) -> Result<Recipe> {
     if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
         return parse(text).with_context(|| format!("built-in recipe '{name}'"));
+    }
+    if is_job_file(name) {
+        return of_jobs(name);
     }
     if !name.ends_with(".toml") && !Path::new(name).exists() {
         let hint = match name {

@@ -100,12 +100,10 @@ fn page_cache(
     line.into_iter().chain(others).chain(open).collect()
 }
 
-/// Why nothing is said of the disk's speed and bound, if files were read and memory's speed is
+/// Why nothing is said of the disk's speed and bound, if it was to be read and memory's speed is
 /// unknown.
 fn without_memory(assessment: &Assessment) -> Option<Sentence> {
-    let is_read = |summary: &&Summary| {
-        summary.role == Role::Asked && summary.verdict.stands() && summary.case.read().is_some()
-    };
+    let is_read = |summary: &&Summary| summary.verdict.stands() && claims_device(summary);
     let mut reads = assessment.cases.iter().filter(is_read).peekable();
     reads.peek()?;
     Some(if reads.any(|summary| summary.served_by == Some(ServedBy::Device)) {
@@ -152,15 +150,21 @@ fn no_device(assessment: &Assessment) -> Sentence {
     })
 }
 
+/// Whether it was to read from a device.
+fn claims_device(summary: &Summary) -> bool {
+    let read = summary.case.read().filter(|_| summary.role == Role::Asked);
+    read.is_some_and(|work| matches!(work.io.cache, Cache::Cold | Cache::Direct))
+}
+
 /// The findings that deny a device's figures to reads that claim them.
 fn against_device(assessment: &Assessment) -> Vec<&'static str> {
-    let claims = |summary: &&Summary| {
-        let read = summary.case.read().filter(|_| summary.role == Role::Asked);
-        read.is_some_and(|work| matches!(work.io.cache, Cache::Cold | Cache::Direct))
-    };
     let denies =
         |found: &&Finding| found.severity == Severity::Void || found.code == Code::Unverified;
-    let found = assessment.cases.iter().filter(claims).flat_map(|summary| &summary.findings);
+    let found = assessment
+        .cases
+        .iter()
+        .filter(|it| claims_device(it))
+        .flat_map(|summary| &summary.findings);
     let codes: BTreeSet<&str> = found.filter(denies).map(|found| found.code.name()).collect();
     codes.into_iter().collect()
 }

@@ -27,7 +27,7 @@ use crate::labels::CaseLabels;
 use crate::sentence::{Sentence, lines};
 use crate::text::{Text, text};
 use crate::words::count;
-use crate::{survey, versus};
+use crate::{goals, survey, versus};
 use assess::Assessment;
 use assess::summary::Summary;
 use model::plan::Role;
@@ -87,8 +87,9 @@ fn row(question: Question) -> QuestionRow {
 /// for, too.
 pub(crate) fn answer(assessment: &Assessment) -> Answer {
     let labels = labels(assessment);
+    let fit = goals::answer(assessment, &labels).into_iter();
     let answers = questions(assessment).flat_map(|question| said(question, assessment, &labels));
-    let answers = answers.chain(with_rate(assessment));
+    let answers = fit.chain(answers).chain(with_rate(assessment));
     let answers: Vec<Sentence> = answers.chain(control::answer(assessment, &labels)).collect();
     let rows = answers.iter().flat_map(Sentence::rows).map(|row| row.id.clone());
     let rows = rows.collect();

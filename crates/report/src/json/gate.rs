@@ -26,7 +26,7 @@ pub(super) struct GateForm<'a> {
     obstacles: &'a [RecordDifference],
     /// Limits that watch no case, such as the syncs of reads: `throughput`, `time`, `p99`,
     /// `sync p99` or `cpu`.
-    idle: Vec<&'static str>,
+    idle: Vec<String>,
     /// Each limit in each case that both records have.
     checks: Vec<OneCheck<'a>>,
     /// Requested cases that are not compared.
@@ -40,7 +40,7 @@ struct OneCheck<'a> {
     /// The case's id in B.
     id: &'a str,
     /// What is watched: `throughput`, `time`, `p99`, `sync p99` or `cpu`.
-    metric: &'static str,
+    metric: String,
     /// The largest loss that passes, as a share.
     limit: f64,
     /// B over A; null if a side has no such figure.
@@ -72,14 +72,14 @@ impl<'a> GateForm<'a> {
     ) -> GateForm<'a> {
         let one = |check: &Check| OneCheck {
             id: &versus.of(&versus.pairs[check.pair])[1].id,
-            metric: check.rule.watched.name(),
+            metric: check.rule.watched.to_string(),
             limit: check.rule.limit,
             ratio: check.ratio,
             unmeasured_rounds: check.unmeasured,
             failed_trials: check.failed,
             low: check.interval.map(|(low, _)| low),
             high: check.interval.map(|(_, high)| high),
-            outcome: check.outcome.name(),
+            outcome: gate::outcome(check.within),
             kept_runs: check.runs.map(|runs| runs.runs),
             needs_invocations: check.needs,
             is_in_doubt: check.is_in_doubt,
@@ -88,10 +88,10 @@ impl<'a> GateForm<'a> {
             format: FORMAT,
             a,
             b,
-            outcome: gate.outcome.name(),
+            outcome: gate::outcome(gate.within),
             missing: crate::records::missing(versus),
             obstacles: &versus.obstacles,
-            idle: gate.idle.iter().map(|Rule { watched, .. }| watched.name()).collect(),
+            idle: gate.idle.iter().map(|Rule { watched, .. }| watched.to_string()).collect(),
             checks: gate.checks.iter().map(one).collect(),
             left_out: &versus.left_out,
         }

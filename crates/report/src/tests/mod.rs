@@ -981,14 +981,14 @@ fn the_closing_answer_says_what_is_missing() {
     };
     check_closing(zram, "Disk: not measured, because zram0, below ext4, is memory.");
     check_closing(medium(Medium::Unseen), "the storage below ext4 is not visible");
-    check_closing(medium(Medium::Block), "no valid figure was served by a device.");
+    check_closing(medium(Medium::Block), "no valid figure was served by a device (CacheLeak).");
     let cached = |assessment: &mut Assessment| {
         medium(Medium::Block)(assessment);
         let mut found = build::steal();
         (found.code, found.severity) = (Code::LoopCached, Severity::Void);
         assessment.cases[9].findings.push(found);
     };
-    check_closing(cached, "no valid figure was served by a device (LoopCached).");
+    check_closing(cached, "by a device (CacheLeak and LoopCached).");
 }
 
 #[test]

@@ -42,7 +42,7 @@ impl Calibrator<'_> {
     /// If nothing can be measured here, or the run is stopped.
     pub(super) fn cases(mut self, loads: &[Relative]) -> Result<Vec<Case>> {
         let mut short = Short::default();
-        let goals = &self.setting.plan.goals;
+        let goals = &self.setting.plan.hold;
         let search = Search::of(&self.setting.plan);
         let closed: Vec<Case> = loads.iter().map(Relative::closed).collect();
         let mut each = closed.clone();

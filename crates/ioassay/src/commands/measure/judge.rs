@@ -60,7 +60,7 @@ pub fn judge(
     style: &Style,
 ) -> Result<Status> {
     let Some(kept) = keep(task, interrupted, stop)? else { return Ok(Status::DONE) };
-    let status = super::judge(&kept, task.output, style)?;
+    let status = super::judge(&kept, false, task.output, style)?;
     export(task, &kept)?;
     Ok(status)
 }

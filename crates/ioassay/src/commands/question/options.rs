@@ -1,14 +1,50 @@
 //! What options that are no axes change in a plan, and when they are refused.
 
 use super::refuse;
-use crate::args::OutputArgs;
+use crate::args::axes::AxisArgs;
+use crate::args::{OutputArgs, RunArgs};
+use crate::group::{self, ValueList};
+use crate::recipe::{Changes, Relative};
 use anyhow::{Result, bail};
 use assess::prune;
 use assess::stats::LOOKS;
-use model::case::{Work, WriteWork};
+use model::axis;
+use model::case::{Case, Work, WriteWork};
+use model::goal::Requirement;
 use model::plan::{Plan, Role};
 use model::units;
 use std::time::Duration;
+
+/// What the command line changes in the recipe.
+pub(crate) fn changes_of(args: &RunArgs) -> Changes {
+    let RunArgs { rounds, invocations, seed, no_ceilings, .. } = *args;
+    let axes = axes_of(&args.axes);
+    Changes { axes, rounds, invocations, seed, no_ceilings, ..Changes::default() }
+}
+
+pub(super) fn axes_of(args: &AxisArgs) -> group::AxisGrid {
+    let values = args.0.iter();
+    values.map(|(axis, texts)| (axis.to_string(), ValueList::from_texts(texts.clone()))).collect()
+}
+
+/// The goals of `--hold`, which are about response times.
+pub(super) fn hold_of(args: &RunArgs) -> Result<Vec<Requirement>> {
+    if let Some(other) = args.hold.iter().find(|goal| goal.of_responses().is_none()) {
+        bail!(
+            "--hold finds the rates at which response times meet goals such as p99<1ms, and \
+             '{other}' is not about response times: use --goal '{other}'"
+        );
+    }
+    Ok(args.hold.clone())
+}
+
+/// The rate of `--at-least`.
+pub(super) fn least_of(text: &str) -> Result<u64> {
+    match axis::parse_rate(text)? {
+        0 => bail!("--at-least needs a rate, such as 40k"),
+        rate => Ok(rate),
+    }
+}
 
 /// The time that a run is given.
 ///
@@ -30,7 +66,7 @@ pub(crate) fn set_ends(plan: &mut Plan, budget: Option<Duration>, prunes: bool) 
 /// Sets the time of a run. Only several invocations show which intervals are wide.
 fn give_time(plan: &mut Plan, budget: Option<Duration>) -> Result<()> {
     check_budget(plan.invocations, budget)?;
-    if budget.is_some() && !plan.goals.is_empty() {
+    if budget.is_some() && !plan.hold.is_empty() {
         bail!(
             "--for narrows the intervals of rates, and --hold judges response times: use --rounds \
              instead"
@@ -79,10 +115,25 @@ fn prune_plan(plan: &mut Plan) -> Result<()> {
     Ok(())
 }
 
-/// Refuses goals for cases without rates.
-pub(super) fn check_goals(plan: &Plan, is_relative: bool) -> Result<()> {
+/// Refuses goals that no case can meet or miss, and those of `--hold` for cases without rates.
+pub(super) fn check_goals(plan: &Plan, loads: &[Relative]) -> Result<()> {
+    let is_relative = !loads.is_empty();
+    let loads: Vec<Case> = loads.iter().map(|load| load.at(1)).collect();
+    let asked = plan.cases.iter().filter(|planned| planned.role == Role::Asked);
+    let skipped = plan.skips.iter().map(|skip| &skip.case);
+    let cases: Vec<&Case> = asked.map(|it| &it.case).chain(skipped).chain(&loads).collect();
+    if let Some(idle) = plan.goals.iter().find(|goal| !cases.iter().any(|case| goal.is_about(case)))
+    {
+        let of = idle.of.iter().map(|(axis, value)| format!(" {axis} {value}"));
+        bail!(
+            "the goal '{}' is about no case of '{}'{}: none has such a figure",
+            idle.must,
+            plan.recipe,
+            of.collect::<String>()
+        );
+    }
     let has_rates = plan.cases.iter().any(|planned| planned.case.is_open());
-    if !plan.goals.is_empty() && !has_rates && !is_relative {
+    if !plan.hold.is_empty() && !has_rates && !is_relative {
         bail!(
             "--hold is about rates, and '{}' has none: run the recipe load, or add --rate 10%,50%",
             plan.recipe

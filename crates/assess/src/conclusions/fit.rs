@@ -1,0 +1,236 @@
+//! Whether the storage is good enough: the goals of a run, each in the cases that it is about.
+//!
+//! The interval decides, not the median. A figure that is doubtful or void never meets a goal, and
+//! data that is not durable meets none however fast it was (docs/method).
+
+use crate::decision::{Decision, together};
+use crate::finding::{Code, Severity, Verdict};
+use crate::open_loop::responses;
+use crate::percentile::Distribution;
+use crate::row::Row;
+use crate::stats::Estimate;
+use crate::summary::Summary;
+use model::goal::{Goal, Indicator, Tail};
+use model::named;
+use model::plan::{Plan, Role};
+use model::units::NS_PER_SECOND;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::borrow::Cow;
+
+/// Whether all goals of a run are met.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Fit {
+    /// Whether all are: *yes* is *fit*, *no* is *not fit*, else it cannot tell.
+    pub fit: Decision,
+    /// Each goal.
+    pub goals: Vec<MetGoal>,
+}
+
+impl Fit {
+    /// Whether the case with this id meets all goals that it is about; `None` if there are none.
+    pub fn of_case(&self, id: &str) -> Option<Decision> {
+        let all = self.goals.iter().flat_map(|goal| &goal.cases).filter(|case| case.id == id);
+        let all: Vec<Decision> = all.map(|case| case.fit).collect();
+        (!all.is_empty()).then(|| together(all))
+    }
+}
+
+/// A goal, and whether it is met.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct MetGoal {
+    /// What was asked for.
+    #[serde(flatten)]
+    pub goal: Goal,
+    /// Whether every case that it is about meets it.
+    pub fit: Decision,
+    /// Those cases, in the order of the plan.
+    pub cases: Vec<CaseFit>,
+}
+
+/// Whether a case meets a goal.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct CaseFit {
+    /// Its id.
+    pub id: String,
+    /// Whether it meets the goal.
+    pub fit: Decision,
+    /// The figure that the goal is about, in nanoseconds, bytes per second or operations per
+    /// second; null if there is none.
+    pub value: Option<f64>,
+    /// The lower end of its 95 % interval; null if too little is known for one.
+    pub low: Option<f64>,
+    /// Its upper end.
+    pub high: Option<f64>,
+    /// Why the interval alone does not decide; null if it does.
+    pub why: Option<Unfit>,
+    /// The finding that is the reason, if one is.
+    pub finding: Option<Code>,
+}
+
+named! {
+    /// Why an interval does not decide whether a goal is met.
+    Unfit "reason" {
+        /// What was written was not durable.
+        NotDurable "not durable",
+        /// The figure does not mean what it says.
+        Void "void",
+        /// There is no such figure: too few operations, or no valid trial.
+        NoFigure "no figure",
+        /// The figure may not mean what it says.
+        Doubtful "doubtful",
+        /// Too few rounds or invocations, or operations beyond a percentile.
+        TooFew "too few",
+        /// The limit lies within the interval.
+        Close "too close",
+    }
+}
+
+/// The outcome of the goals of a plan; `None` if it has none.
+pub(super) fn fit(rows: &[Row], plan: &Plan) -> Option<Fit> {
+    if plan.goals.is_empty() {
+        return None;
+    }
+    let goals: Vec<MetGoal> = plan.goals.iter().map(|goal| met_goal(goal, rows, plan)).collect();
+    Some(Fit { fit: together(goals.iter().map(|goal| goal.fit)), goals })
+}
+
+/// A goal whose cases were not measured is not decided.
+fn met_goal(goal: &Goal, rows: &[Row], plan: &Plan) -> MetGoal {
+    let is_about =
+        |row: &&Row| row.measured.role == Role::Asked && goal.is_about(row.measured.case);
+    let cases: Vec<CaseFit> = rows.iter().filter(is_about).map(|row| case_fit(goal, row)).collect();
+    let is_skipped = plan.skips.iter().any(|skip| goal.is_about(&skip.case));
+    let lacks_any = (cases.is_empty() || is_skipped).then_some(Decision::Undecided);
+    let fit = together(cases.iter().map(|case| case.fit).chain(lacks_any));
+    MetGoal { goal: goal.clone(), fit, cases }
+}
+
+/// A figure with its interval, and whether there is enough of it to decide.
+#[derive(Debug, Clone, Copy)]
+struct Figure {
+    value: f64,
+    interval: Option<(f64, f64)>,
+    is_enough: bool,
+}
+
+impl From<Estimate> for Figure {
+    fn from(estimate: Estimate) -> Figure {
+        let interval = estimate.low.zip(estimate.high);
+        Figure { value: estimate.median, interval, is_enough: interval.is_some() }
+    }
+}
+
+fn case_fit(goal: &Goal, row: &Row) -> CaseFit {
+    let found = figure(goal.must.indicator, row);
+    let (fit, why, finding) = decide(goal, found, &row.summary);
+    CaseFit {
+        id: row.summary.id.clone(),
+        fit,
+        value: found.map(|figure| figure.value),
+        low: found.and_then(|figure| Some(figure.interval?.0)),
+        high: found.and_then(|figure| Some(figure.interval?.1)),
+        why,
+        finding,
+    }
+}
+
+/// What a figure says, and then what its findings leave of that.
+fn decide(
+    goal: &Goal,
+    found: Option<Figure>,
+    summary: &Summary,
+) -> (Decision, Option<Unfit>, Option<Code>) {
+    let open = |why, finding| (Decision::Undecided, Some(why), finding);
+    let worst = |severity| {
+        let of = summary.findings.iter().filter(move |finding| finding.severity == severity);
+        of.map(|finding| finding.code)
+    };
+    if worst(Severity::Void).any(|code| code == Code::NotDurable) {
+        return (Decision::No, Some(Unfit::NotDurable), Some(Code::NotDurable));
+    }
+    if summary.verdict == Verdict::Void {
+        return open(Unfit::Void, worst(Severity::Void).next());
+    }
+    let Some(figure) = found.filter(|_| summary.verdict.stands()) else {
+        return open(Unfit::NoFigure, None);
+    };
+    let Some((low, high)) = figure.interval.filter(|_| figure.is_enough) else {
+        return open(Unfit::TooFew, None);
+    };
+    let limit = goal.must.value as f64;
+    let [is_met, is_missed] = match goal.must.indicator.is_rate() {
+        true => [low > limit, high <= limit],
+        false => [high < limit, low >= limit],
+    };
+    let may_be_better = worst(Severity::Doubt).find(|code| !can_only_flatter(*code));
+    match (is_met, is_missed, summary.verdict) {
+        (_, true, _) if may_be_better.is_none() => (Decision::No, None, None),
+        (.., Verdict::Doubtful) => {
+            open(Unfit::Doubtful, may_be_better.or(worst(Severity::Doubt).next()))
+        }
+        (true, ..) => (Decision::Yes, None, None),
+        _ => open(Unfit::Close, None),
+    }
+}
+
+/// Whether the doubt is only that the figure may be better than the truth, or that it varies: if it
+/// misses its goal even so, that is certain. A limit that is set on purpose is part of what was
+/// measured.
+fn can_only_flatter(code: Code) -> bool {
+    matches!(
+        code,
+        Code::AcknowledgedOnly
+            | Code::CacheLeak
+            | Code::CacheUnseen
+            | Code::Compressed
+            | Code::CountersUnseen
+            | Code::HostCache
+            | Code::PartlyCached
+            | Code::Throttled
+            | Code::TooFew
+            | Code::Unverified
+            | Code::WideInterval
+    )
+}
+
+/// The figure of a row that an indicator is about.
+fn figure(indicator: Indicator, row: &Row) -> Option<Figure> {
+    let (measured, summary) = (&row.measured, &row.summary);
+    match indicator {
+        Indicator::Throughput => summary.throughput.map(Figure::from),
+        Indicator::Iops => summary.iops.map(Figure::from),
+        Indicator::Time => Some(time_of(summary.iops?)),
+        Indicator::Cpu => measured
+            .estimate(|trial| {
+                let (cpu_ns, ops) = (trial.working_cpu_ns()?, trial.operations);
+                (ops > 0).then(|| cpu_ns as f64 / ops as f64)
+            })
+            .map(Figure::from),
+        Indicator::Latency(tail) => {
+            let units = match measured.case.is_open() {
+                true => measured.latencies(|trial| Cow::Owned(responses(trial.sample))),
+                false => measured.latencies(|trial| Cow::Borrowed(&trial.sample.latencies)),
+            };
+            percentile(tail, &Distribution::of(&units))
+        }
+        Indicator::Sync(tail) => {
+            let units = measured.latencies(|trial| Cow::Borrowed(&trial.sample.syncs));
+            percentile(tail, &Distribution::of(&units))
+        }
+    }
+}
+
+/// The time of a run: one of a rate of runs.
+fn time_of(rate: Estimate) -> Figure {
+    let time = |rate: f64| NS_PER_SECOND / rate;
+    let interval = rate.high.zip(rate.low).map(|(high, low)| (time(high), time(low)));
+    Figure { value: time(rate.median), interval, is_enough: interval.is_some() }
+}
+
+fn percentile(tail: Tail, distribution: &Distribution) -> Option<Figure> {
+    let found = distribution.percentile(tail.parts().into())?;
+    let interval = found.low_ns.zip(found.high_ns).map(|(low, high)| (low as f64, high as f64));
+    let is_enough = found.solid && distribution.is_enough_to_decide();
+    Some(Figure { value: found.ns as f64, interval, is_enough })
+}
