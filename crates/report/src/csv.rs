@@ -113,8 +113,8 @@ const OF_CASE: &[CsvColumn] = &[
         number(most)
     })
     .meaning(
-        "of the case: what the links on the path to its device carry at most in one direction; \
-         empty if unknown",
+        "of the case: what the links on the path to its device, or to the files of a command, \
+         carry at most in one direction; empty if unknown",
     ),
 ];
 

@@ -154,7 +154,11 @@ fn said_interval(goal: &MetGoal, case: &CaseFit) -> String {
 }
 
 fn interval(goal: &MetGoal, case: &CaseFit) -> String {
-    words::interval(case.low, case.high, format_of(goal))
+    let say = match goal.goal.must.indicator {
+        Indicator::Iops => units::scaled,
+        _ => format_of(goal),
+    };
+    words::interval(case.low, case.high, say)
 }
 
 /// A row for each goal in each of its cases: figure, interval, limit, outcome and who set it.
