@@ -292,7 +292,7 @@ pub struct RunArgs {
     /// The name of the device whose data may be destroyed, such as loop0
     #[arg(long, value_name = "NAME", requires = "device")]
     pub destroy: Option<String>,
-    /// Where to create the source of copies, if not in the same directory
+    /// Where to create the source of copies, if elsewhere
     #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "device"])]
     pub source: Option<PathBuf>,
     /// Keep writing until the rate is steady; stop after TIME per case, such as 5min
@@ -308,7 +308,7 @@ pub struct RunArgs {
     /// Exit with status 1 unless this rate meets the goals of --hold
     #[arg(long, value_name = "RATE", requires = "hold")]
     pub at_least: Option<String>,
-    /// What figures must be: 'sync p99<10ms', 'throughput>500MB/s', 'iops>20k'
+    /// What figures must be: 'sync p99<10ms', 'iops>20k'
     ///
     /// INDICATOR<TIME or INDICATOR>RATE, where INDICATOR is throughput, iops, cpu (time per
     /// operation), or a percentile of the latency of operations (p99) or of syncs (sync p99).
@@ -317,7 +317,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "GOAL", value_delimiter = ',', conflicts_with = "sustain")]
     pub goal: Vec<Requirement>,
     /// Exit with status 3 if it cannot tell whether the goals are met
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub strict: bool,
     /// Stop measuring larger threads, depths or blocks that add nothing
     ///

@@ -267,7 +267,7 @@ fn a_record_is_made_with_the_folders_of_its_path() {
 fn a_load_that_cannot_be_held_is_refused() {
     let sandbox = Sandbox::new();
     for (recipe, args, expected) in [
-        ("load", &["--hold", "1ms"][..], "'1ms' is not a goal such as p99<1ms"),
+        ("load", &["--hold", "1ms"][..], "'1ms' is not a goal such as 'p99<1ms'"),
         ("load", &["--hold", "p99<1ms,p100<1s"], "'p100<1s' is not a goal"),
         ("load", &["--hold", "p99<soon"], "'soon' is not a time"),
         ("load", &["--hold", "p99<1ms", "--at-least", "closed"], "--at-least needs a rate"),
