@@ -27,14 +27,19 @@ def carries(hop):
     """Bytes a second of a hop in one direction; None if unknown, or if nothing limits it."""
     if hop["kind"] == "interface":
         return hop["speed"] * 1e6 / 8 if hop["speed"] else None
-    if hop["kind"] != "link" or hop["now"]["rate"] is None:
+    if hop["kind"] != "link" or is_contradictory(hop):
         return None
-    bus, rate = hop["bus"], hop["now"]["rate"]
-    if is_contradictory(hop):
+    return at_speed(hop["bus"], hop["now"])
+
+
+def at_speed(bus, speed):
+    """Bytes a second of a link of this speed; None if unknown."""
+    rate = speed["rate"]
+    if rate is None:
         return None
     if bus == "Fibre Channel":
         return FIBRE * rate / 1000 if 1000 <= rate <= 128_000 else None
-    lanes = hop["now"]["lanes"] if bus in OF_SEVERAL_LANES else 1
+    lanes = speed["lanes"] if bus in OF_SEVERAL_LANES else 1
     share = DATA.get(bus, {}).get(rate)
     return None if None in (lanes, share) else rate * 1e6 * lanes * share / 8
 
@@ -56,9 +61,13 @@ def same_as(hop):
     return hop["kind"], hop.get("port") or hop["name"]
 
 
-def is_again(hop, name):
-    """Whether it is what a hop is that another way told first."""
-    return hop["name"] == name and hop["kind"] != "again"
+def first_told(hop, told):
+    """Of the hops `told`, the one that says what a hop is: itself, unless another way told it
+    first; None if none does."""
+    if hop["kind"] != "again":
+        return hop
+    return next((one for one in told if one["name"] == hop["name"] and one["kind"] != "again"),
+                None)
 
 
 def edges(hop, most, top, known):
@@ -71,8 +80,7 @@ def edges(hop, most, top, known):
     carried = carries(hop)
     yield ("in", own), ("out", own), NO_LIMIT if carried is None else round(carried / 1000)
     for one in in_use(hop):
-        if one["kind"] == "again":
-            one = next((it for it in hops(top) if is_again(it, one["name"])), one)
+        one = first_told(one, hops(top)) or one
         if is_lost(one):
             continue
         most.setdefault(same_as(one), one)

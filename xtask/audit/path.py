@@ -14,7 +14,7 @@ def oddities(tops, is_guest, writes):
     """The codes of what is odd below the first hops of paths. A virtual machine's links are not
     judged, and a write cache that is off concerns only what writes."""
     codes = (code for top in tops for hop, above in with_those_above(top, ())
-             for code in of_hop(hop, above, is_guest, with_those_above(top, ())))
+             for code in of_hop(hop, above, is_guest, links.hops(top)))
     return [code for code in codes if writes or code != "WriteCacheOff"]
 
 
@@ -50,7 +50,7 @@ def of_hop(hop, above, is_guest, told):
             return of_disk(hop, start, is_guest)
         case "again":
             # It can be below several partitions; all else about it is said where it is told.
-            once = next((it for it, _ in told if links.is_again(it, hop["name"])), None)
+            once = links.first_told(hop, told)
             found = of_hop(once, above, is_guest, ()) if once else []
             return [code for code in found if code == "Misaligned"]
     return []
@@ -79,6 +79,8 @@ def possible(link):
 def is_port_slow(link, above):
     """Whether the port limits the link."""
     device, port = link["device_most"], link["port_most"]
+    if links.is_contradictory(link):
+        return False
     if not (less(port, device) and all(has_name(link["bus"], end) for end in (port, device))):
         return False
     # A port that is no narrower than a link nearer to the disk limits nothing.
@@ -89,10 +91,9 @@ def is_port_slow(link, above):
 def of_link(link, above):
     now, best = link["now"], possible(link)
     is_bulk_only = link.get("driver") == "usb-storage" and link.get("queues")
-    if links.is_contradictory(link):
-        return ["SlowPort"] if is_bulk_only else []
     found = []
-    if less(now, best) and has_name(link["bus"], now) and has_name(link["bus"], best):
+    is_slower = less(now, best) and not links.is_contradictory(link)
+    if is_slower and has_name(link["bus"], now) and has_name(link["bus"], best):
         found.append("LinkDowngraded")
     if is_port_slow(link, above) or is_bulk_only:
         found.append("SlowPort")

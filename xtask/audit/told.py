@@ -59,7 +59,7 @@ def speed(bus, told):
         said = [rate]
     else:
         said = [rate / 1000] + ([lanes] if bus == "SAS" and (lanes or 0) > 1 else [])
-    most = links.carries({"kind": "link", "bus": bus, "now": told})
+    most = links.at_speed(bus, told)
     return said + ([] if most is None else [most])
 
 
@@ -84,17 +84,19 @@ def of_hop(code, hop, above):
         case "Misaligned", _:
             return [hop["physical_block"]]
         case "Hot", _:
-            return [int(hop[name] / 1000) for name in ("temperature", "temperature_most")]
+            return [hop[name] / 1000 for name in ("temperature", "temperature_most")]
     return []
 
 
 def of_paths(tops, is_guest):
     """For each code on paths, the numbers of the first hop that has it."""
     told = {}
-    for hop, above in (one for top in tops for one in path.with_those_above(top, ())):
-        for code in path.of_hop(hop, above, is_guest):
-            if code not in told:
-                told[code] = of_hop(code, hop, above)
+    for top in tops:
+        for hop, above in path.with_those_above(top, ()):
+            once = links.first_told(hop, links.hops(top))
+            for code in path.of_hop(hop, above, is_guest, links.hops(top)):
+                if code not in told:
+                    told[code] = of_hop(code, once, above)
     return told
 
 

@@ -193,9 +193,13 @@ fn machine_path(text: &str) -> Result<(), String> {
         let limits = judged.hops.iter().filter_map(|hop| hop.allows);
         let mut limits = limits.chain(judged.allows.iter().map(|most| most.bytes_per_second));
         ensure(limits.all(f64::is_finite), "a limit is no number")?;
-        ensure(judged.allows.is_none() || path.hypervisor.is_none(), "a guest's link limits it")?;
-        for (hop, judged) in path.top.all().into_iter().zip(&judged.hops) {
-            ensure(judged.allows.is_none() || has_speed(&hop.kind), "a limit without a speed")?;
+        let hops = path.top.all();
+        let is_limited = hops.iter().any(|hop| !hop.limits.is_empty());
+        let may_be = path.hypervisor.is_none() || is_limited;
+        ensure(judged.allows.is_none() || may_be, "a guest's link limits it")?;
+        for (hop, judged) in hops.into_iter().zip(&judged.hops) {
+            let has_cause = has_speed(&hop.kind) || !hop.limits.is_empty();
+            ensure(judged.allows.is_none() || has_cause, "a limit without a cause")?;
         }
     }
     if paths.is_empty() {
