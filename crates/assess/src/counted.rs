@@ -183,6 +183,12 @@ impl<'a> Counted<'a> {
         Some(self.cpu_ns()?.saturating_sub(self.sample.spin_ns()))
     }
 
+    /// That of an operation.
+    pub(crate) fn cpu_ns_per_op(&self) -> Option<f64> {
+        let (cpu_ns, ops) = (self.working_cpu_ns()?, self.operations);
+        (ops > 0).then(|| cpu_ns as f64 / ops as f64)
+    }
+
     /// The sum of what its threads reported; `None` unless all did.
     pub(crate) fn sum_of_spans(&self, of: fn(&Span) -> Option<u64>) -> Option<u64> {
         let spans = self.sample.spans.iter();

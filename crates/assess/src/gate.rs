@@ -7,7 +7,7 @@
 //! samples (Welch); of runs whose rounds alternated, each round of one has its partner in the
 //! other, so what disturbs both cancels out (t of the paired ratios).
 
-use crate::decision::Decision;
+use crate::decision::{Decision, together};
 use crate::failure::Failure;
 use crate::finding::Verdict;
 use crate::invocations::{INVOCATIONS_LEAST, Round, RunToRun, TwoLevel, Welch};
@@ -148,14 +148,10 @@ pub fn gate(versus: &RecordComparison, rules: &[Rule]) -> Gate {
     let checks: Vec<Check> = checks.into_iter().map(|(check, _)| check).collect();
     let watches = |rule: &&Rule| checks.iter().any(|check| check.rule == **rule);
     let idle: Vec<Rule> = rules.iter().filter(|rule| !watches(rule)).copied().collect();
-    let has = |within: Decision| checks.iter().any(|check| check.within == within);
-    let within = if has(Decision::No) || versus.broken() > 0 {
-        Decision::No
-    } else if has(Decision::Undecided) || !idle.is_empty() || !versus.left_out.is_empty() {
-        Decision::Undecided
-    } else {
-        Decision::Yes
-    };
+    let broken = (versus.broken() > 0).then_some(Decision::No);
+    let is_partial = !idle.is_empty() || !versus.left_out.is_empty();
+    let open = is_partial.then_some(Decision::Undecided);
+    let within = together(checks.iter().map(|check| check.within).chain(broken).chain(open));
     Gate { checks, idle, within }
 }
 
@@ -170,7 +166,9 @@ fn check(
     let sides = [0, 1].map(|side| logs(both[side], &versus.headers[side].plan, rule.watched));
     let unmeasured = sides.iter().map(|(_, unmeasured)| unmeasured).sum();
     let logs = sides.map(|(logs, _)| logs);
-    if logs.iter().all(Vec::is_empty) && !rule.watched.fits(&both[0].case) {
+    // Every case has a main figure.
+    let fits = rule.watched == Indicator::Throughput || rule.watched.fits(&both[0].case);
+    if logs.iter().all(Vec::is_empty) && !fits {
         return None;
     }
     let middle = |logs: &[Round]| {

@@ -283,10 +283,7 @@ impl Summary {
             setup_ns: median_of(&|trial| Some(trial.sample.setup_ns as f64)),
             counters: Counters::of(measured),
             warm_up_ns: warm_up_ns(measured),
-            cpu_ns_per_op: median_of(&|trial| {
-                let (cpu_ns, ops) = (trial.working_cpu_ns()?, trial.operations);
-                (ops > 0).then(|| cpu_ns as f64 / ops as f64)
-            }),
+            cpu_ns_per_op: median_of(&|trial| trial.cpu_ns_per_op()),
             bytes_per_trial: bytes_per_trial(measured),
             device_bytes: measured.median_count(|it| it.evidence.task_read_bytes),
             folio_bytes: measured.median_count(|it| it.evidence.folio_bytes),

@@ -1,7 +1,7 @@
 //! Goals: what a figure must be, such as `sync p99<10ms`.
 
 use crate::axis::{self, Axis};
-use crate::case::{Case, Sync};
+use crate::case::{Case, Op, Work, WriteWork};
 use crate::units::{self, ParseError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -77,16 +77,19 @@ impl Indicator {
 
     /// Whether a case of this kind has such a figure, if it is measured for long enough.
     pub fn fits(self, case: &Case) -> bool {
-        let is_call = |sync: Sync| !matches!(sync, Sync::None | Sync::Dsync);
+        let syncs = |work: &WriteWork| work.every > 0 && work.sync.is_call();
         match self {
-            Indicator::Throughput | Indicator::Iops | Indicator::Cpu => true,
+            Indicator::Throughput => match &case.work {
+                Work::Write(work) => work.op != Op::Sync,
+                Work::Metadata(_) | Work::Command(_) => false,
+                Work::Read(_) | Work::Memory(_) => true,
+            },
+            Indicator::Iops | Indicator::Cpu => true,
             Indicator::Time => case.command().is_some(),
             // A run of a command is one operation.
             Indicator::Latency(_) => case.memory().is_none() && case.command().is_none(),
             // A single sync at the end has no percentiles.
-            Indicator::Sync(_) => {
-                case.write().is_some_and(|work| work.every > 0 && is_call(work.sync))
-            }
+            Indicator::Sync(_) => case.write().is_some_and(syncs),
         }
     }
 }

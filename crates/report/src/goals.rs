@@ -13,7 +13,7 @@ use assess::conclusions::fit::{CaseFit, Fit, MetGoal, Unfit};
 use assess::decision::Decision;
 use assess::latency::UNSENT_NS;
 use assess::summary::Summary;
-use model::goal::Indicator;
+use model::goal::{Indicator, Requirement};
 use model::units;
 
 /// The word for whether goals are met.
@@ -28,10 +28,8 @@ pub(crate) fn outcome(fit: Decision) -> &'static str {
 /// Whether all goals are met, in one line: which are missed, or what leaves it open.
 pub(crate) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Option<Sentence> {
     let fit = assessment.conclusions.fit.as_ref()?;
-    let worst: Vec<(&MetGoal, Option<&Summary>)> = telling(fit)
-        .map(|goal| (goal, worst(goal).and_then(|it| assessment.row(&it.id))))
-        .collect();
-    let told = worst.iter().map(|(goal, summary)| said_goal(goal, *summary, labels));
+    let row = |goal| worst(goal).and_then(|it| assessment.row(&it.id));
+    let told = telling(fit).map(|goal| said_goal(goal, row(goal), labels));
     let told = joined(&told.collect::<Vec<_>>(), "; ");
     let text = match (fit.fit, fit.goals.len()) {
         (Decision::Yes, 1) => text!("Fit: {}.", told),
@@ -40,7 +38,7 @@ pub(crate) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Option<Sen
         (Decision::No, _) => text!("Not fit: {}.", told),
         (Decision::Undecided, _) => text!("It cannot tell whether this is fit: {}.", told),
     };
-    Some(Sentence::of_summaries(text, worst.into_iter().filter_map(|(_, summary)| summary)))
+    Some(Sentence::of_summaries(text, telling(fit).filter_map(row)))
 }
 
 /// The goals that make the outcome what it is.
@@ -78,7 +76,8 @@ fn said_goal(goal: &MetGoal, summary: Option<&Summary>, labels: &CaseLabels) -> 
         (others, Decision::No) => format!(", and {} not met too", is_or_are(others)),
         (others, Decision::Undecided) => format!(", and {} open too", is_or_are(others)),
     };
-    text!("{}{}{}{}{}", title, said_indicator(goal), of, said_case(goal, worst, summary), others)
+    let indicator = goal.goal.must.indicator.to_string();
+    text!("{}{}{}{}{}", title, indicator, of, said_case(goal, worst, summary), others)
 }
 
 fn is_or_are(others: usize) -> String {
@@ -92,14 +91,6 @@ fn badness(goal: &MetGoal, case: &CaseFit) -> f64 {
     if goal.goal.must.indicator.is_rate() && case.value.is_some() { -value } else { value }
 }
 
-/// The figure of a goal in a sentence.
-fn said_indicator(goal: &MetGoal) -> String {
-    match goal.goal.must.indicator {
-        Indicator::Latency(tail) => format!("{tail}"),
-        other => other.to_string(),
-    }
-}
-
 /// ` is 2.31 ms (2.20-2.44), below 10ms`
 fn said_case(goal: &MetGoal, case: &CaseFit, summary: &Summary) -> Text {
     let must = &goal.goal.must;
@@ -108,12 +99,9 @@ fn said_case(goal: &MetGoal, case: &CaseFit, summary: &Summary) -> Text {
         true => ["above", "not above"],
         false => ["below", "not below"],
     };
-    let with = |words: String| match case.value {
-        None => text!(" {}", words),
-        Some(value) => {
-            let said = figure_in(format_of(goal)(value), summary);
-            text!(" is {}{}, {}", said, said_interval(goal, case), words)
-        }
+    let with = |words: String| {
+        let said = case.value.map(|value| figure_in(format_of(goal)(value), summary));
+        text!(" is {}{}, {}", said.unwrap_or_default(), said_interval(goal, case), words)
     };
     let named = case.finding.map(|code| format!(" ({code})")).unwrap_or_default();
     match (case.fit, case.why) {
@@ -121,15 +109,22 @@ fn said_case(goal: &MetGoal, case: &CaseFit, summary: &Summary) -> Text {
             text!(" counts for nothing: what was written was not durable{}", named)
         }
         (_, Some(Unfit::Void)) => text!(" has no valid figure{}", named),
-        (_, Some(Unfit::NoFigure)) => {
-            with("has no figure: it needs longer trials, or more of them".to_string())
-        }
+        (_, Some(Unfit::NoFigure)) => text!(" has no figure: {}", why_none(must, summary)),
         (_, Some(Unfit::Doubtful)) => with(format!("which is doubtful{named}")),
         (_, Some(Unfit::TooFew)) => with(format!("from too little to hold against {limit}")),
         (_, Some(Unfit::Close)) => with(format!("too close to {limit}: it needs more invocations")),
         (Decision::Yes, None) => with(format!("{kept} {limit}")),
         (Decision::No, None) => with(format!("{missed} {limit}")),
         (Decision::Undecided, None) => with(format!("undecided against {limit}")),
+    }
+}
+
+/// Why a case has no figure that a goal is about.
+fn why_none(must: &Requirement, summary: &Summary) -> &'static str {
+    match must.indicator {
+        _ if !summary.verdict.stands() => "the case was not measured",
+        Indicator::Latency(_) | Indicator::Sync(_) => "too few operations were timed",
+        _ => "it is unknown here",
     }
 }
 

@@ -34,11 +34,10 @@ impl Root {
     /// Where a path on that machine leads, as far as its links are there: a link's absolute target
     /// is one of that machine.
     pub(crate) fn resolved(&self, path: &Path) -> PathBuf {
-        let mut left: Vec<OsString> = Vec::new();
         let parts = |path: &Path| -> Vec<OsString> {
             path.components().rev().map(|part| part.as_os_str().to_os_string()).collect()
         };
-        left.extend(parts(path));
+        let mut left = parts(path);
         let (mut found, mut links) = (PathBuf::from("/"), 0);
         while let Some(part) = left.pop() {
             if part == "." {

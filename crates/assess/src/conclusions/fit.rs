@@ -106,7 +106,7 @@ fn met_goal(goal: &Goal, rows: &[Row], plan: &Plan) -> MetGoal {
     MetGoal { goal: goal.clone(), fit, cases }
 }
 
-/// A figure with its interval, and whether there is enough of it to decide.
+/// A figure with its interval, and whether the interval is one to decide by.
 #[derive(Debug, Clone, Copy)]
 struct Figure {
     value: f64,
@@ -117,7 +117,7 @@ struct Figure {
 impl From<Estimate> for Figure {
     fn from(estimate: Estimate) -> Figure {
         let interval = estimate.low.zip(estimate.high);
-        Figure { value: estimate.median, interval, is_enough: interval.is_some() }
+        Figure { value: estimate.median, interval, is_enough: true }
     }
 }
 
@@ -201,12 +201,7 @@ fn figure(indicator: Indicator, row: &Row) -> Option<Figure> {
         Indicator::Throughput => summary.throughput.map(Figure::from),
         Indicator::Iops => summary.iops.map(Figure::from),
         Indicator::Time => Some(time_of(summary.iops?)),
-        Indicator::Cpu => measured
-            .estimate(|trial| {
-                let (cpu_ns, ops) = (trial.working_cpu_ns()?, trial.operations);
-                (ops > 0).then(|| cpu_ns as f64 / ops as f64)
-            })
-            .map(Figure::from),
+        Indicator::Cpu => measured.estimate(|trial| trial.cpu_ns_per_op()).map(Figure::from),
         Indicator::Latency(tail) => {
             let units = match measured.case.is_open() {
                 true => measured.latencies(|trial| Cow::Owned(responses(trial.sample))),
@@ -225,7 +220,7 @@ fn figure(indicator: Indicator, row: &Row) -> Option<Figure> {
 fn time_of(rate: Estimate) -> Figure {
     let time = |rate: f64| NS_PER_SECOND / rate;
     let interval = rate.high.zip(rate.low).map(|(high, low)| (time(high), time(low)));
-    Figure { value: time(rate.median), interval, is_enough: interval.is_some() }
+    Figure { value: time(rate.median), interval, is_enough: true }
 }
 
 fn percentile(tail: Tail, distribution: &Distribution) -> Option<Figure> {

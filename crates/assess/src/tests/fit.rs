@@ -139,6 +139,19 @@ fn what_was_not_measured_is_open() {
     assert_eq!((fit.fit, fit.goals[0].cases.len()), (Undecided, 0));
 }
 
+/// What moves no bytes has no throughput to be held against a goal.
+#[test]
+fn a_sync_alone_is_in_no_goal_of_throughput() {
+    let mut record = log_with(200);
+    let alone = WriteWork { op: Op::Sync, every: 0, ..synced_often() };
+    record.header.plan.cases[0].case = super::writing::write_case(alone);
+    let cases = |must: &str| {
+        let goal = Goal::typed(must.parse().expect("it is a goal"));
+        goal.is_about(&record.header.plan.cases[0].case)
+    };
+    assert!(!cases("throughput>1MB/s") && cases("iops>5"));
+}
+
 /// One goal is about the cases that it names.
 #[test]
 fn a_goal_chooses_its_cases() {

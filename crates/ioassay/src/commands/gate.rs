@@ -54,6 +54,7 @@ pub fn execute(args: &GateArgs, style: &Style) -> Result<Status> {
     // Both sides do the same.
     let seed = seed_of(args, interrupted.as_ref().map(|InterruptedGate([a, _])| a));
     let b = question::of_gate(args, args.directory.as_deref(), seed)?;
+    question::warn(&b.recipe)?;
     let a = match &reference {
         Reference::Program(path) => with_program(args, path, seed)?,
         Reference::Directory(path) | Reference::Record(path) => {
@@ -136,6 +137,7 @@ fn against_record(args: &GateArgs, base: &Path, stop: &Stop, style: &Style) -> R
     let interrupted = args.resume.as_deref().map(Interrupted::open).transpose()?;
     let seed = seed_of(args, interrupted.as_ref());
     let question = &question::of_gate(args, args.directory.as_deref(), seed)?;
+    question::warn(&question.recipe)?;
     // It may be a pipe, which is read once.
     let record = store::read(base).context("--against names a directory, a program or a record")?;
     let reference = ReferenceRecord {

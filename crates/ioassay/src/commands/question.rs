@@ -240,15 +240,20 @@ pub fn of_run(args: &RunArgs) -> Result<RunQuestion> {
     })
 }
 
-/// The recipe with this name or path. Says what fio's jobs do not ask as their author may think.
+/// The recipe with this name or path, after saying what its author should know.
 ///
 /// # Errors
 /// If there is none, or it is invalid.
 pub(super) fn recipe_of(name: &str) -> Result<Recipe> {
     let recipe = recipe::find(name)?;
-    let warnings = recipe.imported.iter().flat_map(|jobs| &jobs.warnings);
-    warnings.into_iter().try_for_each(|warning| tell(&format!("warning: {warning}")))?;
+    warn(&recipe)?;
     Ok(recipe)
+}
+
+/// Says what fio's jobs do not ask as their author may think.
+pub(super) fn warn(recipe: &Recipe) -> Result<()> {
+    let mut warnings = recipe.imported.iter().flat_map(|jobs| &jobs.warnings);
+    warnings.try_for_each(|warning| tell(&format!("warning: {warning}")))
 }
 
 /// The question of `gate` in `directory`, or in the current one. Its sides are held against each
@@ -257,7 +262,7 @@ pub(super) fn recipe_of(name: &str) -> Result<Recipe> {
 /// # Errors
 /// If the question is not understood or cannot be answered here.
 pub fn of_gate(args: &GateArgs, directory: Option<&Path>, seed: u64) -> Result<RunQuestion> {
-    let recipe = recipe_of(&args.recipe)?;
+    let recipe = recipe::find(&args.recipe)?;
     let changes = Changes {
         axes: axes_of(&args.axes),
         rounds: args.rounds,

@@ -39,6 +39,7 @@ fn agent(measure: &str) -> String {
         calibrated: Vec::new(),
         unproved: Vec::new(),
     });
+    let seen = encode(&Answer::Vitals(Box::default()));
     let mut trial = zoo::trial(0);
     let Outcome::Done(sample) = &mut trial.outcome else { panic!("the zoo has a sample") };
     sample.latencies = Latencies { counts: vec![(LATENCY, OPS)], max_ns: LATENCY };
@@ -59,6 +60,7 @@ while IFS= read -r order; do
         say '{{"clocks":{{"monotonic_ns":'"${{up%.*}}${{up#*.}}"'0000000,"utc_ns":0}}}}'
         ;;
     '{{"look"'*) say '{place}' ;;
+    '"vitals"') say '{seen}' ;;
     '{{"find"'*) say '{{"found":false}}' ;;
     '{{"begin"'* | '"anew"') say '{made}' ;;
     '{{"trial"'*)

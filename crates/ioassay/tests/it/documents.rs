@@ -216,17 +216,16 @@ fn interrupt(record: &Path) {
     std::fs::write(record, cut.concat()).unwrap();
 }
 
-/// The arguments of each `ioassay` command in a document's `console` blocks, up to a `#` or `>`.
+/// The arguments of each `ioassay` command in a document's `console` blocks, as a shell splits
+/// them, up to a comment or a file for its output.
 fn commands(document: &str) -> Vec<Vec<String>> {
     let blocks = document.split("```console\n").skip(1);
     let lines = blocks.flat_map(|block| block.split("```").next().unwrap().lines());
     let of_program = lines.filter_map(|line| {
-        let line = line.split(['#', '>']).next().unwrap();
         line.strip_prefix("ioassay ").or(line.strip_prefix("cargo run --release -- "))
     });
-    // No quoted word has a space.
-    let plain = |word: &str| word.trim_matches('\'').to_string();
-    of_program.map(|words| words.split_whitespace().map(plain).collect()).collect()
+    let words = of_program.map(|line| shell_words::split(line).expect("a shell takes it"));
+    words.map(|words| words.into_iter().take_while(|word| word != ">").collect()).collect()
 }
 
 /// Working sets that fit into the first caches.

@@ -54,6 +54,7 @@ impl<'r> Walk<'r> {
         self.above.pop();
         Hop::new(name, kind, below)
     }
+
     /// The limits of the control groups on the block device at the sysfs directory `path`.
     pub(super) fn limits(&self, name: &str, path: &Path) -> Vec<Limit> {
         let Some(number) = text(&path.join("dev")) else { return Vec::new() };
