@@ -8,6 +8,7 @@ import arrays
 import ceilings
 import comparisons
 import findings
+import goals
 import loads
 import mixed
 import shared
@@ -50,6 +51,7 @@ def assess(record, said):
         "repetition": repetition(record, rows),
         "findings": run_findings(rows + twins, record),
         "overhead_ns": ceilings.overhead(rows),
+        "fit": goals.fit(record, rows),
         "answer": answers.answer(rows),
         "saturations": answers.saturations(rows),
         "loads": loads.loads(rows, record.plan),

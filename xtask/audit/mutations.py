@@ -440,8 +440,15 @@ def looked_at(mutant):
     more_rounds(mutant)
 
 
+def other_goals(mutant):
+    """Goals that some figures meet and others miss."""
+    known = ("p50<2us", "p99<1ms", "p99.9<100us", "p99.99<1s", "sync p50<200us", "sync p99<5ms",
+             "throughput>500MB/s", "throughput>10GB/s", "iops>20000/s", "cpu<5us")
+    mutant.header["plan"]["fit"] = [{"must": must} for must in mutant.random.sample(known, 5)]
+
+
 MUTATIONS = [campaign, invocations, looked_at, seats, more_rounds, fewer_rounds, slower, failed, counters_unknown, counters_of_nothing,
              read_by_others, read_more, called_less, written_less, flushed_less, stolen, held_back, waited,
              computed, swapped, cached_otherwise, dirty, pages_otherwise, wrong_digest, no_sync,
              loaded_first, stalls, medium, devices, weak_parts, file_system, layers, limits, machine, holes,
-             axes, damaged]
+             axes, damaged, other_goals]

@@ -143,6 +143,8 @@ def flushed(row):
 def taken_by(row):
     share = unreached_share(row)
     is_mixed = bool(row.case.read_share)
+    if share is None and not is_mixed and is_clean(row):
+        return "device"
     if share is None or is_mixed and any(fetched_bytes(row, one) is None for one in row.figures):
         return "unverified"
     shared = shared_share(row)
@@ -152,6 +154,18 @@ def taken_by(row):
     # The counters include sync_file_range, the acknowledged rate does not.
     is_later = row.case.sync == "sync-file-range" and not row.case.is_direct
     return "mixed" if label == "device" and is_later else label
+
+
+def is_clean(row):
+    """Whether all that was synced beside actors left no dirty page, so that it was written."""
+    def of_trial(one):
+        seen = one.trial["residency_after"]
+        dirty = seen and seen["dirty"]
+        return bool(one.trial.beside) and dirty is not None \
+            and dirty * row.host["page"] <= NOISE * one.bytes
+    is_synced = row.case.sync in ("fdatasync", "fsync", "msync")
+    is_through = is_synced and not row.case.is_direct
+    return is_through and bool(row.figures) and all(of_trial(one) for one in row.figures)
 
 
 def hole_share(fixture):

@@ -152,6 +152,15 @@ impl Distribution {
         self.units.len() >= UNITS_TO_DECIDE
     }
 
+    /// Whether surely more than `tail` of 10 000 operations take longer than `ns`, even if so few
+    /// are expected beyond that percentile that its value is not known: a larger share, of which
+    /// enough are expected, takes longer.
+    pub(crate) fn is_exceeded(&self, ns: u64, tail: u32) -> bool {
+        let enough = (ABOVE_SOLID * PARTS).div_ceil(self.all.count().max(1));
+        let tail = enough.max(tail.into());
+        tail < PARTS && self.share_longer(ns, tail as u32, ABOVE_SOLID) == Some(Ordering::Greater)
+    }
+
     /// Whether a smaller (`Less`) or a larger share than `tail` of 10 000 operations takes longer
     /// than `ns`, by the test of the interval above; `Equal` if the data does not decide. `None`
     /// with fewer than 5 units, or if `tail` stands for fewer than `least` operations; `least` is

@@ -159,12 +159,26 @@ fn taken_by(measured: &Measured, work: &WriteWork) -> ServedBy {
     }
     let is_later = work.sync == Sync::FileRange && work.io.cache != Cache::Direct;
     match unreached_share(measured) {
+        None if is_left_clean(measured, work) => ServedBy::Device,
         None => ServedBy::Unverified,
         Some(share) if share <= SHARE_NOISE && is_later => ServedBy::Mixed,
         Some(share) if share <= SHARE_NOISE => ServedBy::Device,
         Some(share) if share >= 1.0 - SHARE_NOISE => ServedBy::PageCache,
         Some(_) => ServedBy::Mixed,
     }
+}
+
+/// Whether each trial beside actors synced what it wrote through the page cache, and left no page
+/// of it dirty. Then it was written, although the devices' counts do not tell whose bytes they are.
+fn is_left_clean(measured: &Measured, work: &WriteWork) -> bool {
+    let is_clean = |trial: &Counted| {
+        let dirty = trial.evidence.residency_after.and_then(|seen| seen.dirty);
+        let noise = (trial.sample.written_bytes() as f64 * SHARE_NOISE) as u64;
+        let is_noise = |pages: u64| pages.saturating_mul(measured.host.page) <= noise;
+        !trial.beside.is_empty() && dirty.is_some_and(is_noise)
+    };
+    let is_synced = work.sync.is_call() && work.sync.claims_durable();
+    is_synced && work.io.cache != Cache::Direct && measured.trials.iter().all(is_clean)
 }
 
 /// The share of written bytes that had not reached a device when the clock stopped, after the last

@@ -275,8 +275,8 @@ pub struct SurveyArgs {
 /// Arguments of `run` and `plan`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// A built-in recipe, or the path of a TOML file or of fio's job file (JOB.fio)
-    #[arg(value_parser = RecipeParser)]
+    /// A built-in recipe ('ioassay recipes list'), or the path of a TOML file or of fio's job file
+    #[arg(value_parser = RecipeParser, hide_possible_values = true)]
     pub recipe: String,
     /// The directory to measure, by default the current one; a test file is written there and then
     /// removed

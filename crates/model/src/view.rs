@@ -23,6 +23,8 @@ named! {
     Question "answer" {
         /// The fastest case for each kind of storage.
         Fastest "fastest",
+        /// How long the file takes to load, by the fastest way.
+        Loading "loading",
         /// Which cases differ.
         Differences "differences",
         /// Whether storage is faster than memory, and its bottleneck.

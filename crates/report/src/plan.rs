@@ -5,6 +5,7 @@ use crate::findings;
 use crate::labels::CaseLabels;
 use crate::text::Text;
 use crate::words::count;
+use model::goal::Goal;
 use model::plan::{Plan, Role};
 use model::units;
 use serde::Serialize;
@@ -25,29 +26,8 @@ pub fn plan(
     let asked = all.filter(|(_, role)| *role == Role::Asked).map(|(case, _)| case);
     let names = CaseLabels::of_cases(asked.chain(plan.skips.iter().map(|skip| &skip.case)));
 
-    let (cases, rounds) = (count(plan.cases.len(), "case"), count(plan.rounds as usize, "round"));
-    let repeated = match plan.invocations {
-        1 => format!("up to {rounds}"),
-        invocations => format!("{invocations} invocations, {rounds}"),
-    };
-    let mut title = format!("{} · {cases} in {repeated} · seed {}", plan.recipe, plan.seed);
-    if let Some(time) = plan.sustain {
-        let time = units::time(time);
-        title.push_str(&format!(" · each case until it is steady, or for {time}"));
-    }
-    if let Some(time) = plan.budget {
-        let time = units::time(time);
-        title.push_str(&format!(" · for {time}"));
-    }
-    if plan.prune {
-        title.push_str(" · pruned");
-    }
-    if let Some(bytes) = plan.memory_limit {
-        title
-            .push_str(&format!(" · at most {} of memory for workers", units::bytes_rounded(bytes)));
-    }
     let about = names.common_to_all("cases").into_iter().map(Text::from).collect();
-    let mut document = Document { title, about, ..Document::default() };
+    let mut document = Document { title: title(plan), about, ..Document::default() };
     let mut blocks = Vec::new();
     let roles = [
         (Role::Asked, "measured"),
@@ -74,6 +54,9 @@ pub fn plan(
         Block::list_apart(&format!("skipped, because {reason}"), named)
     });
     blocks.extend(skipped);
+    if !plan.goals.is_empty() {
+        blocks.push(Block::list_apart("goals", plan.goals.iter().map(stated)));
+    }
     for (title, lines) in notes {
         blocks.push(Block::list_apart(title, lines));
     }
@@ -83,6 +66,39 @@ pub fn plan(
     document.part(Section::new("Plan", blocks));
     document.answer = vec![Paragraph::plain("This is a plan: nothing was run.")];
     document
+}
+
+/// The recipe, and how often and for how long it is measured.
+fn title(plan: &Plan) -> String {
+    let (cases, rounds) = (count(plan.cases.len(), "case"), count(plan.rounds as usize, "round"));
+    let repeated = match plan.invocations {
+        1 => format!("up to {rounds}"),
+        invocations => format!("{invocations} invocations, {rounds}"),
+    };
+    let mut title = format!("{} · {cases} in {repeated} · seed {}", plan.recipe, plan.seed);
+    if let Some(time) = plan.sustain {
+        let time = units::time(time);
+        title.push_str(&format!(" · each case until it is steady, or for {time}"));
+    }
+    if let Some(time) = plan.budget {
+        let time = units::time(time);
+        title.push_str(&format!(" · for {time}"));
+    }
+    if plan.prune {
+        title.push_str(" · pruned");
+    }
+    if let Some(bytes) = plan.memory_limit {
+        title
+            .push_str(&format!(" · at most {} of memory for workers", units::bytes_rounded(bytes)));
+    }
+    title
+}
+
+/// `etcd's log: sync p99<10ms, set by etcd's FAQ`
+fn stated(goal: &Goal) -> String {
+    let says = goal.says.as_ref().map(|says| format!("{says}: ")).unwrap_or_default();
+    let by = goal.source.as_ref().map(|source| format!(", set by {source}")).unwrap_or_default();
+    format!("{says}{}{by}", goal.must)
 }
 
 /// The maximum resources that a plan needs.

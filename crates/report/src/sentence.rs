@@ -110,7 +110,7 @@ impl Sentence {
     pub(crate) fn fastest(
         does: &str,
         lead: &Lead,
-        rate: fn(&Estimate) -> Text,
+        rate: &dyn Fn(&Estimate) -> Text,
         name: &dyn Fn(&str) -> String,
     ) -> Sentence {
         let Rated { row, rate: estimate } = lead.best();

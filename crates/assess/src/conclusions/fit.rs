@@ -10,7 +10,7 @@ use crate::percentile::Distribution;
 use crate::row::Row;
 use crate::stats::Estimate;
 use crate::summary::Summary;
-use model::goal::{Goal, Indicator, Tail};
+use model::goal::{Goal, Indicator, Requirement, Tail};
 use model::named;
 use model::plan::{Plan, Role};
 use model::units::NS_PER_SECOND;
@@ -81,6 +81,8 @@ named! {
         Doubtful "doubtful",
         /// Too few rounds or invocations, or operations beyond a percentile.
         TooFew "too few",
+        /// Too few operations for the percentile, but surely more take longer than it allows.
+        Exceeded "exceeded",
         /// The limit lies within the interval.
         Close "too close",
     }
@@ -107,29 +109,31 @@ fn met_goal(goal: &Goal, rows: &[Row], plan: &Plan) -> MetGoal {
 }
 
 /// A figure with its interval, and whether the interval is one to decide by.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Figure {
-    value: f64,
+    value: Option<f64>,
     interval: Option<(f64, f64)>,
     is_enough: bool,
+    /// Whether a goal for a percentile is surely missed, even if too few operations show its value.
+    is_exceeded: bool,
 }
 
 impl From<Estimate> for Figure {
     fn from(estimate: Estimate) -> Figure {
         let interval = estimate.low.zip(estimate.high);
-        Figure { value: estimate.median, interval, is_enough: true }
+        Figure { value: Some(estimate.median), interval, is_enough: true, is_exceeded: false }
     }
 }
 
 fn case_fit(goal: &Goal, row: &Row) -> CaseFit {
-    let found = figure(goal.must.indicator, row);
+    let found = figure(goal.must, row).unwrap_or_default();
     let (fit, why, finding) = decide(goal, found, &row.summary);
     CaseFit {
         id: row.summary.id.clone(),
         fit,
-        value: found.map(|figure| figure.value),
-        low: found.and_then(|figure| Some(figure.interval?.0)),
-        high: found.and_then(|figure| Some(figure.interval?.1)),
+        value: found.value,
+        low: found.interval.map(|(low, _)| low),
+        high: found.interval.map(|(_, high)| high),
         why,
         finding,
     }
@@ -138,7 +142,7 @@ fn case_fit(goal: &Goal, row: &Row) -> CaseFit {
 /// What a figure says, and then what its findings leave of that.
 fn decide(
     goal: &Goal,
-    found: Option<Figure>,
+    figure: Figure,
     summary: &Summary,
 ) -> (Decision, Option<Unfit>, Option<Code>) {
     let open = |why, finding| (Decision::Undecided, Some(why), finding);
@@ -152,20 +156,22 @@ fn decide(
     if summary.verdict == Verdict::Void {
         return open(Unfit::Void, worst(Severity::Void).next());
     }
-    let Some(figure) = found.filter(|_| summary.verdict.stands()) else {
+    if !summary.verdict.stands() {
         return open(Unfit::NoFigure, None);
-    };
-    let Some((low, high)) = figure.interval.filter(|_| figure.is_enough) else {
-        return open(Unfit::TooFew, None);
-    };
+    }
     let limit = goal.must.value as f64;
-    let [is_met, is_missed] = match goal.must.indicator.is_rate() {
-        true => [low > limit, high <= limit],
-        false => [high < limit, low >= limit],
+    let [is_met, is_missed] = match figure.interval.filter(|_| figure.is_enough) {
+        Some((low, high)) if goal.must.indicator.is_rate() => [low > limit, high <= limit],
+        Some((low, high)) => [high < limit, low >= limit],
+        None if figure.is_exceeded => [false, true],
+        None if figure.value.is_none() => return open(Unfit::NoFigure, None),
+        None => return open(Unfit::TooFew, None),
     };
     let may_be_better = worst(Severity::Doubt).find(|code| !can_only_flatter(*code));
     match (is_met, is_missed, summary.verdict) {
-        (_, true, _) if may_be_better.is_none() => (Decision::No, None, None),
+        (_, true, _) if may_be_better.is_none() => {
+            (Decision::No, (!figure.is_enough).then_some(Unfit::Exceeded), None)
+        }
         (.., Verdict::Doubtful) => {
             open(Unfit::Doubtful, may_be_better.or(worst(Severity::Doubt).next()))
         }
@@ -194,10 +200,10 @@ fn can_only_flatter(code: Code) -> bool {
     )
 }
 
-/// The figure of a row that an indicator is about.
-fn figure(indicator: Indicator, row: &Row) -> Option<Figure> {
+/// The figure of a row that a goal is about.
+fn figure(must: Requirement, row: &Row) -> Option<Figure> {
     let (measured, summary) = (&row.measured, &row.summary);
-    match indicator {
+    match must.indicator {
         Indicator::Throughput => summary.throughput.map(Figure::from),
         Indicator::Iops => summary.iops.map(Figure::from),
         Indicator::Time => Some(time_of(summary.iops?)),
@@ -207,11 +213,11 @@ fn figure(indicator: Indicator, row: &Row) -> Option<Figure> {
                 true => measured.latencies(|trial| Cow::Owned(responses(trial.sample))),
                 false => measured.latencies(|trial| Cow::Borrowed(&trial.sample.latencies)),
             };
-            percentile(tail, &Distribution::of(&units))
+            Some(percentile(tail, must.value, &Distribution::of(&units)))
         }
         Indicator::Sync(tail) => {
             let units = measured.latencies(|trial| Cow::Borrowed(&trial.sample.syncs));
-            percentile(tail, &Distribution::of(&units))
+            Some(percentile(tail, must.value, &Distribution::of(&units)))
         }
     }
 }
@@ -220,12 +226,17 @@ fn figure(indicator: Indicator, row: &Row) -> Option<Figure> {
 fn time_of(rate: Estimate) -> Figure {
     let time = |rate: f64| NS_PER_SECOND / rate;
     let interval = rate.high.zip(rate.low).map(|(high, low)| (time(high), time(low)));
-    Figure { value: time(rate.median), interval, is_enough: true }
+    Figure { value: Some(time(rate.median)), interval, is_enough: true, is_exceeded: false }
 }
 
-fn percentile(tail: Tail, distribution: &Distribution) -> Option<Figure> {
-    let found = distribution.percentile(tail.parts().into())?;
-    let interval = found.low_ns.zip(found.high_ns).map(|(low, high)| (low as f64, high as f64));
-    let is_enough = found.solid && distribution.is_enough_to_decide();
-    Some(Figure { value: found.ns as f64, interval, is_enough })
+fn percentile(tail: Tail, limit_ns: u64, distribution: &Distribution) -> Figure {
+    let found = distribution.percentile(tail.parts().into());
+    let interval = found.and_then(|found| found.low_ns.zip(found.high_ns));
+    let is_solid = found.is_some_and(|found| found.solid);
+    Figure {
+        value: found.map(|found| found.ns as f64),
+        interval: interval.map(|(low, high)| (low as f64, high as f64)),
+        is_enough: is_solid && distribution.is_enough_to_decide(),
+        is_exceeded: distribution.is_exceeded(limit_ns, tail.parts()),
+    }
 }

@@ -113,6 +113,23 @@ fn what_was_not_measured_is_open() {
     check(few.clone(), "sync p99.99<1s", Undecided, Some(Unfit::NoFigure), None);
     // 26 of all are above the p99.
     check(few.clone(), "sync p99<1s", Undecided, Some(Unfit::TooFew), None);
+    // Of 120 syncs, nobody knows the p99, but a third of them take longer.
+    let mut slow = log_with(200);
+    each(&mut slow, |trial| {
+        let counts = vec![(900_000, 8), (30 * MS, 4)];
+        sample(trial).syncs = Latencies { counts, max_ns: 30 * MS };
+    });
+    check(slow.clone(), "sync p99<10ms", Undecided, Some(Unfit::NoFigure), None);
+    let hundreds = |slow: u64| {
+        let mut record = log_with(200);
+        each(&mut record, |trial| {
+            let counts = vec![(900_000, 80 - slow), (30 * MS, slow)];
+            sample(trial).syncs = Latencies { counts, max_ns: 30 * MS };
+        });
+        record
+    };
+    check(hundreds(40), "sync p99<10ms", No, Some(Unfit::Exceeded), None);
+    check(hundreds(1), "sync p99<10ms", Undecided, Some(Unfit::NoFigure), None);
     let mut short = log_with(200);
     short.trials.truncate(4);
     short.header.plan.rounds = 4;

@@ -5,7 +5,8 @@ use crate::conclusions::interference::{Interference, LatencyKind};
 use crate::decision::Decision;
 use crate::latency::UNSENT_NS;
 use crate::records::Judged;
-use model::case::WriteWork;
+use crate::summary::ServedBy;
+use model::case::{Sync, WriteWork};
 use model::plan::Actor;
 use model::trial::{Beside, ReadBack};
 
@@ -244,4 +245,29 @@ fn a_flush_beside_an_actor_that_syncs_proves_nothing() {
     // The OS may write back its pages at any time.
     let unseen = "doubtful unverified: Unverified doubt, CountersUnseen note";
     assert_eq!(check(synced(Cache::AsIs)), unseen);
+}
+
+/// What both wrote through the page cache cannot be told apart by what devices wrote. Pages that a
+/// sync left clean were written.
+#[test]
+fn what_was_synced_beside_a_writer_and_is_clean_was_written() {
+    let check = |dirty: Option<u64>, sync: Sync| {
+        let work = WriteWork { sync, ..super::writing::synced_often() };
+        let mut record = super::writing::flawless_write(work);
+        let actor = super::writing::write_case(super::writing::synced_often());
+        record.header.plan.actors = vec![Actor::own("other", actor)];
+        record.header.plan.cases[0].case.beside = vec!["other".to_string()];
+        each(&mut record, |trial| {
+            trial.beside = vec![other(0)];
+            if let Some(seen) = &mut trial.evidence.residency_after {
+                seen.dirty = dirty;
+            }
+        });
+        assess(&record).cases[0].served_by
+    };
+    assert_eq!(check(Some(0), Sync::Fdatasync), Some(ServedBy::Device));
+    // Nobody knows, or it is all dirty, or nothing was synced.
+    assert_eq!(check(None, Sync::Fdatasync), Some(ServedBy::Unverified));
+    assert_eq!(check(Some(FILE / 4096), Sync::Fdatasync), Some(ServedBy::Unverified));
+    assert_eq!(check(Some(0), Sync::None), Some(ServedBy::Unverified));
 }

@@ -5,11 +5,12 @@ use super::hosts::HostArgs;
 use crate::recipe::repetitions::ROUNDS_MAX;
 use assess::gate::Rule;
 use clap::{Args, ValueHint};
+use model::goal::Requirement;
 use model::plan::INVOCATIONS_MAX;
 use std::path::PathBuf;
 
 /// Options that only commands have, which a program that is running already cannot use.
-const OF_COMMANDS: [&str; 36] = [
+const OF_COMMANDS: [&str; 37] = [
     "commands",
     "arguments",
     "cache",
@@ -34,6 +35,7 @@ const OF_COMMANDS: [&str; 36] = [
     "rounds",
     "invocations",
     "fail_if",
+    "goal",
     "strict",
     "against",
     "resume",
@@ -157,9 +159,17 @@ pub struct JudgeArgs {
     /// WHAT > N%, where WHAT is time, cpu or slower (or throughput). Several limits are separated
     /// by commas. A loss that is not proved does not fail. By default, this takes 10 invocations.
     #[arg(long, value_name = "LIMIT", value_delimiter = ',', conflicts_with = "csv")]
+    #[arg(group = "limits")]
     pub fail_if: Vec<Rule>,
-    /// With --fail-if: exit with status 3 if the rounds cannot tell
-    #[arg(long, requires = "fail_if")]
+    /// What the figures of each command must be: 'time<2s', 'cpu<5s', 'iops>10' (runs a second)
+    ///
+    /// Several goals are separated by commas. The answer is fit, not fit (exit status 1) or cannot
+    /// tell, by the interval.
+    #[arg(long, value_name = "GOAL", value_delimiter = ',', group = "limits")]
+    #[arg(conflicts_with = "hosts")]
+    pub goal: Vec<Requirement>,
+    /// With --fail-if or --goal: exit with status 3 if the rounds cannot tell
+    #[arg(long, requires = "limits")]
     pub strict: bool,
     /// With --fail-if: hold the commands against the same ones in this record, instead of the first
     ///

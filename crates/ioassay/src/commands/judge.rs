@@ -49,7 +49,7 @@ pub fn execute(args: &JudgeArgs, style: &Style) -> Result<Status> {
         return stop.status(watch::repeat(
             measure,
             (interval, args.count),
-            (&output, false),
+            (&output, args.strict),
             &stop,
             style,
         ));

@@ -26,6 +26,14 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("mixed", include_str!("../../recipes/mixed.toml")),
     ("cluster", include_str!("../../recipes/cluster.toml")),
     ("metadata", include_str!("../../recipes/metadata.toml")),
+    ("etcd", include_str!("../../recipes/etcd.toml")),
+    ("postgres", include_str!("../../recipes/postgres.toml")),
+    ("kafka", include_str!("../../recipes/kafka.toml")),
+    ("vm-image", include_str!("../../recipes/vm-image.toml")),
+    ("checkpoint", include_str!("../../recipes/checkpoint.toml")),
+    ("dataset", include_str!("../../recipes/dataset.toml")),
+    ("stream", include_str!("../../recipes/stream.toml")),
+    ("model-load", include_str!("../../recipes/model-load.toml")),
 ];
 
 /// The built-in recipe with this name, or the recipe in the file at this path, or that of fio's job

@@ -1,7 +1,7 @@
 //! Machine-readable reports, read by the programs they are for, and reports of incomplete records.
 
 use crate::documents::root;
-use crate::sandbox::{Sandbox, argument, skip, text};
+use crate::sandbox::{PROGRAM, Sandbox, argument, skip, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -58,6 +58,36 @@ medians = counted.groupby(["recipe", "case"]).throughput_bytes_per_second.median
 medians = {": ".join(of): median for of, median in medians.items()}
 print(json.dumps({"wrong": wrong, "medians": medians, "rows": len(table)}))
 "#;
+
+/// What docs/notebook.md shows is what its lines print.
+#[test]
+#[ignore = "slow: a part of cargo xtask test"]
+fn the_notebook_prints_what_it_shows() {
+    if python("", &[]).is_none() {
+        return skip("the_notebook_prints_what_it_shows", "python3-pandas is missing");
+    }
+    let page = std::fs::read_to_string(root().join("docs/notebook.md")).unwrap();
+    let sandbox = Sandbox::new();
+    let blocks = |start: &str| -> Vec<String> {
+        let after = page.split(start).skip(1);
+        after.map(|text| text.split("```").next().unwrap().to_owned()).collect()
+    };
+    let mut codes = blocks("```python\n").into_iter().zip(blocks("```text\n"));
+    for command in blocks("```console\nioassay ") {
+        let (words, file) = command.trim().split_once(" > ").expect("it makes a file");
+        let words: Vec<&str> = words.split(' ').collect();
+        let output = sandbox.start(PROGRAM).args(words).current_dir(root()).output().unwrap();
+        std::fs::write(sandbox.path(file), output.stdout).unwrap();
+        let (code, shown) = codes.next().expect("a command is followed by what reads its file");
+        let start = format!("import os; os.chdir({:?})\n", sandbox.path(""));
+        let output = python(&(start + &code), &[]).unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let printed = text(&output.stdout);
+        let printed: Vec<&str> = printed.lines().map(str::trim_end).collect();
+        assert_eq!(printed, shown.lines().collect::<Vec<_>>(), "{code}");
+    }
+    assert!(codes.next().is_none());
+}
 
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]

@@ -9,6 +9,7 @@ use serde_json::Value;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Output;
+use std::time::{Duration, Instant};
 
 /// Reads the file of a host, and tells that it ran.
 const READ: &str = "exec cat data-$IOASSAY_TEST_HOST";
@@ -106,10 +107,13 @@ fn a_gate_on_hosts_that_could_not_decide_is_refused_before_any_run() {
 fn commands_on_hosts_may_be_given_a_time() {
     let desk = desk(&["a", "b"]);
     let more = [READ, "--rounds=3", "--invocations=3", "--for=6s"];
+    let began = Instant::now();
     let output = judged(&desk, "records", "a,b", &more);
+    // On a busy machine, the planned rounds alone may take longer.
+    let is_up = began.elapsed() > Duration::from_secs(6);
     assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
     let [a, b] = ["1-a", "2-b"].map(|name| trials(&desk, &format!("records/{name}.jsonl")));
-    assert!(a == b && a > 3, "{a} {b}");
+    assert!(a == b && a >= 1 && (a > 3 || is_up), "{a} {b}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn are_there(test: &str, programs: &[&str]) -> bool {
 }
 
 /// A sandbox on a disk, if all `programs` are installed; if not, reports the skipped `test`.
-fn on_disk(test: &str, programs: &[&str]) -> Option<Sandbox> {
+pub(crate) fn on_disk(test: &str, programs: &[&str]) -> Option<Sandbox> {
     let sandbox = Sandbox::new();
     (are_there(test, programs) && sandbox.is_on_disk(test)).then_some(sandbox)
 }

@@ -52,6 +52,7 @@ mod ends;
 mod workers;
 mod honesty;
 mod judge_programs;
+mod applications;
 mod ancestors;
 mod containers;
 mod shells;

@@ -89,7 +89,8 @@ fn page_cache(
         if is_first {
             clauses.extend(lead.line)
         } else {
-            others.extend(lead.line)
+            let labeled = |line| Sentence::joined([Sentence::plain("Engines: "), line], "");
+            others.extend(lead.line.map(labeled))
         }
         open.extend(lead.open);
     }

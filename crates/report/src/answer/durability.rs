@@ -21,13 +21,13 @@ pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Senten
             let what = if writes(Op::Write) { "write" } else { "copy" };
             let tool = &assessment.header.tool.name;
             let own = format!("Fastest acknowledged {what} by {tool} itself:");
-            Sentence::fastest(&own, lead, said_median, name)
+            Sentence::fastest(&own, lead, &said_median, name)
         }
         None => Sentence::plain("No acknowledged rate is valid."),
     };
     let claims = |it: &Summary| it.case.write().is_some_and(|work| work.sync.claims_durable());
     let durable = match &answer.durable {
-        Some(lead) => Some(Sentence::fastest("Fastest durable:", lead, said_median, name)),
+        Some(lead) => Some(Sentence::fastest("Fastest durable:", lead, &said_median, name)),
         None if assessment.cases.iter().any(claims) => {
             Some(Sentence::plain("No durable rate is valid."))
         }

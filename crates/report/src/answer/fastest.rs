@@ -22,7 +22,7 @@ pub(super) fn answer(assessment: &Assessment, labels: &CaseLabels) -> Vec<Senten
         let said = pair.iter().enumerate().map(|(index, (by, lead))| {
             let does = format!("fastest {}:", source(*by));
             let does = if index == 0 { capital(&does) } else { does };
-            Sentence::fastest(&does, lead, rate, name)
+            Sentence::fastest(&does, lead, &rate, name)
         });
         Sentence::joined(said, "; ")
     };

@@ -4,6 +4,7 @@ mod depth;
 mod operations;
 mod engines;
 mod fastest;
+mod loading;
 mod levels;
 mod saturation;
 mod bottleneck;
@@ -65,6 +66,7 @@ fn row(question: Question) -> QuestionRow {
     let other = |answer| QuestionRow { answer, is_of_speed: false };
     match question {
         Question::Fastest => speed(fastest::answer),
+        Question::Loading => speed(loading::answer),
         Question::Differences => speed(versus::decided),
         Question::DiskOrMemory => speed(disk_or_memory::answer),
         Question::ReadLatency => other(read_latency::answer),

@@ -46,14 +46,14 @@ pub(crate) fn chain(
     let words = narrowest.words();
     let got = measured.map(|rate_of| format!("the fastest case: {}", rate(rate_of)));
     let line = got.clone().map(|text| (Key::Line(INK, Dash::Long, None), text));
-    let keys = [
-        (Key::Fill(NARROWEST), "the narrowest".to_string()),
-        (Key::Fill(OTHER), "other hops with a known limit".to_string()),
-    ];
+    let is_other = |(_, hop): &(&Hop, &JudgedHop)| hop.allows.is_some() && !is_narrow(hop);
+    let others = hops.iter().any(is_other);
+    let others = others.then(|| (Key::Fill(OTHER), "other hops with a known limit".to_string()));
+    let keys = [(Key::Fill(NARROWEST), "the narrowest".to_string())].into_iter().chain(others);
     let got = got.map_or_else(String::new, |got| format!(" A line shows {got}."));
     let alt =
         format!("{} from the top down. All of them allow {words}.{got}", count(hops.len(), "hop"));
-    let blocks = vec![strips(axis, Some(0.0), rows), legend(keys.into_iter().chain(line))];
+    let blocks = vec![strips(axis, Some(0.0), rows), legend(keys.chain(line))];
     Some(Picture::of("path", &title, alt, blocks))
 }
 

@@ -60,7 +60,7 @@ pub fn judge(
     style: &Style,
 ) -> Result<Status> {
     let Some(kept) = keep(task, interrupted, stop)? else { return Ok(Status::DONE) };
-    let status = super::judge(&kept, false, task.output, style)?;
+    let status = super::judge(&kept, task.asked.is_strict, task.output, style)?;
     export(task, &kept)?;
     Ok(status)
 }
@@ -191,6 +191,7 @@ pub fn plan_of(
 ) -> Result<Plan> {
     let mut plan = Plan::new(RECIPE, asked.rounds, 0.0, seed);
     plan.invocations = asked.invocations;
+    plan.goals = asked.goals.clone();
     set_ends(&mut plan, asked.budget, false)?;
     plan.view = Some(view(&asked.of_host.commands));
     let AskedCommands { setups, cleanups, .. } = asked.of_host.clone();

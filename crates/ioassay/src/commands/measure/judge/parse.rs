@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use model::case::Cache;
 use model::command::{CACHES, CommandOutput, JudgedCommand, filled, place_of};
 use model::figure::FigurePattern;
+use model::goal::{Goal, Indicator, Requirement};
 use model::judging::AskedCommands;
 use model::list::listed;
 use model::printable::printable;
@@ -28,6 +29,10 @@ pub struct Asked {
     pub invocations: u32,
     /// The time that the run is given.
     pub budget: Option<Duration>,
+    /// What the figures of each command must be.
+    pub goals: Vec<Goal>,
+    /// Whether to fail if it cannot be told whether the goals are met.
+    pub is_strict: bool,
 }
 
 /// Maximum number of commands, with all their parameters.
@@ -60,7 +65,15 @@ impl Asked {
             rehearses: !args.no_rehearsal,
             evicts_others: args.evict_others,
         };
-        Ok(Asked { of_host, caches: caches(&args.cache)?, rounds, invocations, budget })
+        Ok(Asked {
+            of_host,
+            caches: caches(&args.cache)?,
+            rounds,
+            invocations,
+            budget,
+            goals: goals(&args.goal)?,
+            is_strict: args.strict,
+        })
     }
 }
 
@@ -69,6 +82,20 @@ fn repetitions(args: &JudgeArgs) -> Result<(u32, u32)> {
     let of_gate = || GATE_INVOCATIONS.min(args.rounds.unwrap_or(u32::MAX));
     let invocations = args.invocations.or_else(|| (!args.fail_if.is_empty()).then(of_gate));
     settle(args.rounds, invocations, USUAL)
+}
+
+/// Goals of figures that commands have.
+fn goals(asked: &[Requirement]) -> Result<Vec<Goal>> {
+    let of_commands = |it: &Requirement| {
+        matches!(it.indicator, Indicator::Time | Indicator::Cpu | Indicator::Iops)
+    };
+    if let Some(other) = asked.iter().find(|it| !of_commands(it)) {
+        bail!(
+            "--goal '{other}': a command has a time, a CPU time and runs a second, as in \
+             'time<2s', 'cpu<5s' and 'iops>10'"
+        );
+    }
+    Ok(asked.iter().copied().map(Goal::typed).collect())
 }
 
 fn caches(texts: &[String]) -> Result<Vec<Cache>> {
