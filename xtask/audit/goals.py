@@ -115,7 +115,8 @@ def percentile(histogram: Histogram, must):
     # A larger share of operations, of which enough are expected.
     share = max(must.tail, -(-ABOVE_SOLID * PARTS // max(histogram.count, 1)))
     is_exceeded = share < PARTS and is_rare(histogram, must.limit + 1, share, ABOVE_SOLID) == "no"
-    return value, low, high, is_enough, is_exceeded
+    told = [one if one is None else float(open_loop.said(one)) for one in (value, low, high)]
+    return *told, is_enough, is_exceeded
 
 
 def decide(must, row, told, is_enough, is_exceeded):

@@ -599,8 +599,11 @@ mod tests {
                 let is_null = |case: &Case| case.id().contains("null ");
                 let has_null = plan.cases.iter().any(|planned| is_null(&planned.case));
                 // Several hosts are held against one, not against what bounds each, and nothing
-                // bounds a call on a name.
-                let has_none = ["cluster", "metadata"].contains(name);
+                // bounds a call on a name. Applications have goals, or their ways are compared.
+                let of_applications =
+                    ["etcd", "postgres", "kafka", "vm-image", "checkpoint", "model-load"];
+                let has_none =
+                    ["cluster", "metadata"].contains(name) || of_applications.contains(name);
                 assert_eq!(recipe.ceilings, !has_none, "{name}");
                 assert_eq!(has_null, recipe.ceilings && recipe.uses_files(), "{name}");
                 let changes = Changes { no_ceilings: true, ..Changes::default() };
