@@ -189,7 +189,7 @@ def case(row):
         "imbalance_percent": row.imbalance,
         "setup_ns": median(trial.done["setup_ns"] for trial in row.counted),
         "warm_up_ns": row.warm_up_ns(),
-        "cpu_ns_per_op": median(row.values(cpu_per_op)),
+        "cpu_ns_per_op": median(row.values(open_loop.cpu_per_op)),
         "start_skew_ns": median(one.start_skew_ns for one in row.figures),
         "counters": {name: row.of_spans(name) for name in (
             "minor_faults", "major_faults", "switches_voluntary", "switches_involuntary")},
@@ -202,11 +202,6 @@ def case(row):
         "trials": [trial(row, one, is_durable)
                    for one in sorted(row.trials, key=lambda one: one.round)],
     }
-
-
-def cpu_per_op(one):
-    cpu = open_loop.working_cpu_ns(one)
-    return cpu / one.ops if cpu is not None and one.ops else None
 
 
 def loaded(row):

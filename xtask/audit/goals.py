@@ -85,15 +85,10 @@ def figure(must, row):
         return percentile(histogram, must)
     told = {"throughput": row.throughput, "iops": row.iops}.get(must.what)
     if must.what == "cpu":
-        told = row.estimate(cpu_ns)
+        told = row.estimate(open_loop.cpu_per_op)
     if told is None:
         return None, None, None, True, False
     return told["median"], told["low"], told["high"], True, False
-
-
-def cpu_ns(one):
-    cpu = open_loop.working_cpu_ns(one)
-    return cpu / one.ops if cpu is not None and one.ops else None
 
 
 def histogram_of(must, row):

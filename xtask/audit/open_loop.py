@@ -101,6 +101,12 @@ def working_cpu_ns(one):
     return None if one.cpu_ns is None else max(0, one.cpu_ns - spun)
 
 
+def cpu_per_op(one):
+    """That of an operation, in nanoseconds."""
+    cpu = working_cpu_ns(one)
+    return cpu / one.ops if cpu is not None and one.ops else None
+
+
 def load_not_held(row):
     is_late = row.case.rate and row.moves and achieved(row) < HELD_LEAST
     return "doubt" if is_late else None

@@ -157,15 +157,18 @@ def taken_by(row):
 
 
 def is_clean(row):
-    """Whether all that was synced beside actors left no dirty page, so that it was written."""
+    """Whether all that was synced beside actors, before a block was written again, left no dirty
+    page, so that it was written."""
+    case = row.case
+
     def of_trial(one):
         seen = one.trial["residency_after"]
         dirty = seen and seen["dirty"]
         return bool(one.trial.beside) and dirty is not None \
-            and dirty * row.host["page"] <= NOISE * one.bytes
-    is_synced = row.case.sync in ("fdatasync", "fsync", "msync")
-    is_through = is_synced and not row.case.is_direct
-    return is_through and bool(row.figures) and all(of_trial(one) for one in row.figures)
+            and dirty * row.host["page"] <= NOISE * min(one.bytes, case.size)
+    is_synced = case.sync in ("fdatasync", "fsync", "msync") and not case.is_direct
+    is_once = 1 <= (case.every or 0) <= -(-case.size // case.block) // case.threads
+    return is_synced and is_once and bool(row.figures) and all(map(of_trial, row.figures))
 
 
 def hole_share(fixture):

@@ -6,9 +6,8 @@ use crate::measured::Measured;
 pub(crate) use crate::measured::SHARE_NOISE;
 use crate::names::{self, Flushed, NameSources};
 pub use crate::served_by::ServedBy;
-use model::case::WriteWork;
 use model::case::{Advice, BlockPlace, Cache, Call, MetadataWork, NameSync, Op, ReadCalls};
-use model::case::{ReadWork, Sync, Work};
+use model::case::{ReadWork, Sync, Work, WriteWork};
 use model::evidence::Residency;
 use model::host::{Direct, Fixture, Medium, Storage};
 use model::pattern::Pattern;
@@ -168,17 +167,19 @@ fn taken_by(measured: &Measured, work: &WriteWork) -> ServedBy {
     }
 }
 
-/// Whether each trial beside actors synced what it wrote through the page cache, and left no page
-/// of it dirty. Then it was written, although the devices' counts do not tell whose bytes they are.
+/// Whether each trial beside actors synced what it wrote through the page cache before it wrote a
+/// block again, and left no page dirty. Then it was written, whosever bytes the devices counted.
 fn is_left_clean(measured: &Measured, work: &WriteWork) -> bool {
     let is_clean = |trial: &Counted| {
         let dirty = trial.evidence.residency_after.and_then(|seen| seen.dirty);
-        let noise = (trial.sample.written_bytes() as f64 * SHARE_NOISE) as u64;
-        let is_noise = |pages: u64| pages.saturating_mul(measured.host.page) <= noise;
+        let noise = trial.sample.written_bytes().min(work.io.size) as f64 * SHARE_NOISE;
+        let is_noise = |pages: u64| pages.saturating_mul(measured.host.page) as f64 <= noise;
         !trial.beside.is_empty() && dirty.is_some_and(is_noise)
     };
     let is_synced = work.sync.is_call() && work.sync.claims_durable();
-    is_synced && work.io.cache != Cache::Direct && measured.trials.iter().all(is_clean)
+    let is_once = (1..=work.io.steps(0).count).contains(&work.every);
+    let is_through = is_synced && is_once && work.io.cache != Cache::Direct;
+    is_through && measured.trials.iter().all(is_clean)
 }
 
 /// The share of written bytes that had not reached a device when the clock stopped, after the last

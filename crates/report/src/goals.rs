@@ -113,22 +113,14 @@ fn said_case(goal: &MetGoal, case: &CaseFit, summary: &Summary) -> Text {
         (_, Some(Unfit::Doubtful)) => with(format!("which is doubtful{named}")),
         (_, Some(Unfit::TooFew)) => with(format!("from too little to hold against {limit}")),
         (_, Some(Unfit::Exceeded)) => text!(
-            " is not below {}: few were timed, but surely more than {} % of them take longer",
+            " is not below {}: few were timed, but surely more take longer than {} allows",
             limit,
-            allowed(must.indicator).to_string()
+            must.indicator.to_string()
         ),
         (_, Some(Unfit::Close)) => with(format!("too close to {limit}: it needs more invocations")),
         (Decision::Yes, None) => with(format!("{kept} {limit}")),
         (Decision::No, None) => with(format!("{missed} {limit}")),
         (Decision::Undecided, None) => with(format!("undecided against {limit}")),
-    }
-}
-
-/// The percentage of operations that may take longer.
-fn allowed(indicator: Indicator) -> f64 {
-    match indicator {
-        Indicator::Latency(tail) | Indicator::Sync(tail) => 100.0 * tail.share(),
-        _ => 0.0,
     }
 }
 

@@ -251,8 +251,9 @@ fn a_flush_beside_an_actor_that_syncs_proves_nothing() {
 /// sync left clean were written.
 #[test]
 fn what_was_synced_beside_a_writer_and_is_clean_was_written() {
-    let check = |dirty: Option<u64>, sync: Sync| {
-        let work = WriteWork { sync, ..super::writing::synced_often() };
+    let often = super::writing::synced_often().every;
+    let check_every = |every: u64, dirty: Option<u64>, sync: Sync| {
+        let work = WriteWork { sync, every, ..super::writing::synced_often() };
         let mut record = super::writing::flawless_write(work);
         let actor = super::writing::write_case(super::writing::synced_often());
         record.header.plan.actors = vec![Actor::own("other", actor)];
@@ -265,7 +266,11 @@ fn what_was_synced_beside_a_writer_and_is_clean_was_written() {
         });
         assess(&record).cases[0].served_by
     };
+    let check = |dirty, sync| check_every(often, dirty, sync);
     assert_eq!(check(Some(0), Sync::Fdatasync), Some(ServedBy::Device));
+    // All but the last version of a block stayed in memory.
+    let rewritten = check_every(u64::MAX, Some(0), Sync::Fdatasync);
+    assert_eq!(rewritten, Some(ServedBy::Unverified));
     // Nobody knows, or it is all dirty, or nothing was synced.
     assert_eq!(check(None, Sync::Fdatasync), Some(ServedBy::Unverified));
     assert_eq!(check(Some(FILE / 4096), Sync::Fdatasync), Some(ServedBy::Unverified));

@@ -6,6 +6,7 @@ use crate::judge_hosts::{args, check_left, desk, write_data};
 use crate::sandbox::{argument, check_refusal, skip, text, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Output;
@@ -34,10 +35,15 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
 
+/// A line of a record.
+fn parsed(line: &str) -> Value {
+    serde_json::from_str(line).unwrap()
+}
+
 /// The first line of a record.
 fn header(path: &Path) -> Value {
     let text = std::fs::read_to_string(path).unwrap();
-    serde_json::from_str::<Value>(text.lines().next().unwrap()).unwrap()["header"].take()
+    parsed(text.lines().next().unwrap())["header"].take()
 }
 
 /// The number of trials in a record.
@@ -46,26 +52,59 @@ fn trials(desk: &Desk, record: &str) -> usize {
     text.lines().filter(|line| line.starts_with("{\"trial\"")).count()
 }
 
+/// A gate says what it should or, on a machine that is too busy, that it cannot tell.
+fn check_outcome(output: &Output, found: &Value, expected: &str) {
+    let outcome = found["outcome"].as_str().unwrap();
+    assert!([expected, "cannot tell"].contains(&outcome), "{output:?}");
+    assert_eq!(output.status.code(), Some(i32::from(outcome == "exceeded")), "{output:?}");
+}
+
+/// How many times as long B, the second command, took as A: the median of the rounds, each from
+/// the first host's start to the last one's end.
+fn by_all_hosts(desk: &Desk, records: &str) -> f64 {
+    let mut times = BTreeMap::<_, [f64; 2]>::new();
+    for name in ["1-a", "2-b"] {
+        let text = std::fs::read_to_string(desk.files.path(&format!("{records}/{name}.jsonl")));
+        let lines = text.unwrap().lines().map(parsed).collect::<Vec<_>>();
+        let cases = lines[0]["header"]["plan"]["cases"].as_array().unwrap();
+        for trial in lines.iter().map(|line| &line["trial"]).filter(|it| it.is_object()) {
+            let number = trial["case"].as_u64().unwrap() as usize;
+            let side = cases[number].to_string().contains("\"command\",\"y\"");
+            let span = &trial["outcome"]["done"]["spans"][0];
+            let ns = |value: &Value| value.as_f64().unwrap();
+            let ahead = ns(&trial["clock"]["ahead_ns"]) + ns(&trial["clock"]["drift_ns"]) / 2.0;
+            let [start, end] = ["start_ns", "end_ns"].map(|name| ns(&span[name]) - ahead);
+            let key = (trial["round"].as_u64(), side);
+            let of_all = times.entry(key).or_insert([start, end]);
+            *of_all = [of_all[0].min(start), of_all[1].max(end)];
+        }
+    }
+    let time = |round, side| times[&(round, side)][1] - times[&(round, side)][0];
+    let rounds = times.keys().filter(|(_, side)| *side).map(|(round, _)| *round);
+    let mut ratios: Vec<f64> = rounds.map(|it| time(it, true) / time(it, false)).collect();
+    ratios.sort_by(f64::total_cmp);
+    assert_eq!(ratios.len(), 3);
+    ratios[1]
+}
+
 /// The time of all hosts decides, also if only one of them is slow.
 #[test]
 fn a_gate_of_commands_on_hosts_holds_the_time_of_all() {
     let desk = desk(&["a", "b"]);
     let only_b = "test $IOASSAY_TEST_HOST = a || sleep 0.2; cat data-$IOASSAY_TEST_HOST";
-    let check = |commands: [&str; 2], limit: &str, code: i32, outcome: &str| {
+    let check = |commands: [&str; 2], limit: &str, outcome: &str| {
         let limit = format!("--fail-if={limit}");
         let more = ["-n=x", "-n=y", "--rounds=3", "--invocations=3", "--quiet", "--json", &limit];
         let output = judged(&desk, outcome, "a,b", &[&commands[..], &more].concat());
-        assert_eq!(output.status.code(), Some(code), "{output:?}");
         let found = json(&output);
-        assert_eq!(
-            (&found["outcome"], &found["a"], &found["b"]),
-            (&outcome.into(), &"x".into(), &"y".into())
-        );
-        found
+        assert_eq!((&found["a"], &found["b"]), (&"x".into(), &"y".into()));
+        check_outcome(&output, &found, outcome);
+        let ratio = by_all_hosts(&desk, outcome);
+        let told = found["checks"][0]["ratio"].as_f64().unwrap();
+        assert!((told / ratio - 1.0).abs() < 1e-3, "{told} is not {ratio}");
     };
-    let failed = check([READ, only_b], "time > 50%", 1, "exceeded");
-    assert!(failed["checks"][0]["ratio"].as_f64() > Some(1.5), "{failed}");
-    check([only_b, READ], "time > 50%, cpu > 10000%", 0, "within");
+    check([READ, only_b], "time > 50%", "exceeded");
+    check([only_b, READ], "time > 50%, cpu > 10000%", "within");
     // What fails on one host fails the gate, which says where.
     let fails = "test $IOASSAY_TEST_HOST = a";
     let more = ["-n=x", "-n=y", "--rounds=3", "--invocations=3", "--no-rehearsal"];
@@ -109,8 +148,9 @@ fn commands_on_hosts_may_be_given_a_time() {
     let more = [READ, "--rounds=3", "--invocations=3", "--for=6s"];
     let began = Instant::now();
     let output = judged(&desk, "records", "a,b", &more);
-    // On a busy machine, the planned rounds alone may take longer.
-    let is_up = began.elapsed() > Duration::from_secs(6);
+    // On a busy machine, the planned rounds alone may take as long, or leave too little time for
+    // another.
+    let is_up = began.elapsed() > Duration::from_secs(3);
     assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
     let [a, b] = ["1-a", "2-b"].map(|name| trials(&desk, &format!("records/{name}.jsonl")));
     assert!(a == b && a >= 1 && (a > 3 || is_up), "{a} {b}");
@@ -133,9 +173,12 @@ fn commands_on_hosts_are_held_against_those_of_an_earlier_run() {
         (0..).zip([(SLOW, "fast", 1, "The gate fails"), (READ, "slow", 0, "The gate passes")])
     {
         let output = against(command, base, "a,b", number, "-n=x");
-        assert_eq!(output.status.code(), Some(code), "{output:?}");
         let found = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-        for expected in [said, "on a and b", "words of 'x': ", "words of 'x' on b: "] {
+        // A machine that is too busy cannot tell.
+        let is_decided = output.status.code() == Some(code) && found.contains(said);
+        let is_open = output.status.code() == Some(0) && found.contains("The gate cannot tell");
+        assert!(is_decided || is_open, "{output:?}");
+        for expected in ["on a and b", "words of 'x': ", "words of 'x' on b: "] {
             assert!(found.contains(expected), "'{expected}' is not in {found}");
         }
         assert!(!found.contains("of a alone"), "{found}");
