@@ -125,14 +125,14 @@ fn a_rise_is_no_cliff() {
 
 #[test]
 fn what_the_rounds_cannot_tell_is_undecided() {
-    // Less than the file twice; then four rounds more; then five.
+    // Less than the file twice; then three rounds of half a second more; then five.
     let steady = |seconds| {
         let state = state(&levels(&[(seconds, 100.0)]));
         (state.steady, state.counts_from)
     };
     assert_eq!(steady(20), (Decision::Undecided, None));
-    assert_eq!(steady(26), (Decision::Undecided, Some(23)));
-    assert_eq!(steady(27), (Decision::Yes, Some(23)));
+    assert_eq!(steady(23), (Decision::Undecided, Some(44)));
+    assert_eq!(steady(24), (Decision::Yes, Some(44)));
     // Nothing tells how the bytes came over time.
     let mut record = record(&levels(&[(60, 200.0)]));
     record.trials.iter_mut().for_each(|trial| sample(trial).spans[0].progress.clear());

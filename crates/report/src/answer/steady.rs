@@ -113,12 +113,16 @@ fn said_lack(state: &SteadyState) -> String {
     )
 }
 
+/// Blocks up to this size are one operation for credits of cloud volumes; larger ones are several.
+const OPERATION_MOST: u64 = 256 << 10;
+
 /// What was written beyond the later rate, as long as the rate was high.
 fn said_saved(state: &SteadyState, block: Option<u64>) -> Option<Sentence> {
     let saved = state.cliff.as_ref()?.saved_bytes.filter(|bytes| *bytes > 0)?;
-    // Credits of small blocks count operations.
-    let operations = block.filter(|block| *block > 0).map(|block| saved / block);
-    let operations = operations.map(|ops| text!(", {} operations", units::scaled(ops as f64)));
+    let operations = block.filter(|block| (1..=OPERATION_MOST).contains(block)).map(|block| {
+        let operations = units::scaled((saved / block) as f64);
+        text!(", {} operations,", operations.trim_end())
+    });
     let bytes = figure_of(units::bytes_rounded(saved), &state.case);
     let text = text!(
         "Until then it wrote about {}{} more than it would have at the later rate: what a cache or \
