@@ -1,6 +1,6 @@
 //! A device that becomes slow after so many bytes, as one with a full cache or without credits.
 
-use super::plant::{CACHED, Group, Io, Limit, Planted, check_near, only, tried};
+use super::plant::{Group, Io, Limit, PAST_CACHE, Planted, check_near, only, tried};
 use crate::sandbox::{argument, wait_for};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ fn written(device: &str) -> u64 {
 
 /// A file system on a loop device with the limit, its device, and the group that has the limit.
 fn limited(test: &str) -> Option<(Planted, String, Group)> {
-    let planted = Planted::on_loop(test, "ext4", &CACHED)?;
+    let planted = Planted::on_loop(test, "ext4", &PAST_CACHE)?;
     let device = planted.mounted.loop_name().to_string();
     let group = Group::new(test, Limit::Device(Io::WriteBytes, &device, FAST))?;
     Some((planted, device, group))
