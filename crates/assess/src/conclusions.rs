@@ -78,7 +78,7 @@ pub struct Conclusions {
     pub depths: Vec<Depths>,
     /// What other work on the same storage does to a case, for those measured with and without.
     pub interferences: Vec<Interference>,
-    /// Whether the rate of writing became steady, and where its fast part ended, for each case whose
+    /// Whether the rate of writing became steady and where its fast part ended, for each case whose
     /// trials follow each other.
     pub steady: Vec<SteadyState>,
     /// Is disk faster than memory? For each data size that was counted.

@@ -56,13 +56,6 @@ pub struct SteadySince {
     pub rate: f64,
 }
 
-impl SteadyState {
-    /// Whether the rounds hold enough bytes to count, but are too few.
-    pub fn is_preconditioned(&self) -> bool {
-        self.counts_from.is_some()
-    }
-}
-
 /// The requested cases whose trials follow each other.
 pub(super) fn steady_states(rows: &[Row]) -> Vec<SteadyState> {
     let is_asked = |row: &&Row| row.measured.role == Role::Asked && row.measured.sustain.is_some();

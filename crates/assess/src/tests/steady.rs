@@ -183,7 +183,8 @@ proptest! {
     /// It is found within one step, whatever the unit, and mirrored it is a rise.
     #[test]
     fn a_planted_cliff_is_found(
-        at in 4usize..STEPS - 4, left in 0.05f64..0.6, scale in 0.1f64..10.0, seed in 0u64..1_000_000
+        at in 4usize..STEPS - 4, left in 0.05f64..0.6, scale in 0.1f64..10.0,
+        seed in 0u64..1_000_000
     ) {
         let level = |step| if step < at { 500.0 * MB } else { left * 500.0 * MB };
         let rates = rates(level, seed);
