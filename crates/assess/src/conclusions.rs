@@ -17,6 +17,7 @@ mod read_latency;
 pub mod load;
 pub mod fit;
 pub mod saturation;
+pub mod steady;
 pub mod touches;
 pub mod durability;
 
@@ -38,6 +39,7 @@ use model::plan::Plan;
 use saturation::Saturation;
 use schemars::JsonSchema;
 use serde::Serialize;
+use steady::SteadyState;
 use touches::Touching;
 
 /// The conclusions of a run. One that its rows do not bear is empty.
@@ -76,6 +78,9 @@ pub struct Conclusions {
     pub depths: Vec<Depths>,
     /// What other work on the same storage does to a case, for those measured with and without.
     pub interferences: Vec<Interference>,
+    /// Whether the rate of writing became steady and where its fast part ended, for each case whose
+    /// trials follow each other.
+    pub steady: Vec<SteadyState>,
     /// Is disk faster than memory? For each data size that was counted.
     #[serde(rename = "counting")]
     pub counts: Vec<CountingAnswer>,
@@ -104,6 +109,7 @@ impl Conclusions {
             loads: load::loads(rows, plan),
             depths: depth::depths(rows),
             interferences: interference::interferences(rows),
+            steady: steady::steady_states(rows),
             counts: counts::counting_answers(rows),
             durability: durability::writing_answer(rows),
             touches: touches::touchings(rows),

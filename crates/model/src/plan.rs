@@ -162,6 +162,9 @@ pub struct Plan {
     /// or until this time is up. `None` means that cases take turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sustain: Option<Duration>,
+    /// Whether only that time ends a case, so that what happens after a steady rate shows too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole_time: bool,
     /// The time that the run is given: after the planned rounds, the cases with the widest
     /// intervals are measured in further invocations until it is up. `None`: the rounds decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -244,6 +247,7 @@ impl Plan {
             seed,
             content: ContentKind::Random,
             sustain: None,
+            whole_time: false,
             budget: None,
             prune: false,
             memory_limit: None,

@@ -47,6 +47,8 @@ named! {
         Load "load",
         /// How many operations in flight a device needs.
         Depth "depth",
+        /// When the fast part of writing ends, and whether the rate is steady.
+        Steady "steady",
         /// What other work on the same storage does to a case.
         Interference "interference",
         /// The differences between builds of one loop.

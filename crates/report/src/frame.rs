@@ -186,6 +186,9 @@ fn nodes(nodes: &[Node]) -> String {
 /// With this governor, no trial pays for raising the CPU frequency.
 const GOVERNOR_USUAL: &str = "performance";
 
+/// What ends a case of `--sustain`, before its time.
+const STEADY_OR: &str = "until its rate is steady, or ";
+
 /// Limits and settings of the whole run that influence what its figures mean.
 fn limits(assessment: &Assessment) -> Vec<String> {
     let memory = assessment.header.plan.memory_limit.map(|bytes| {
@@ -196,9 +199,10 @@ fn limits(assessment: &Assessment) -> Vec<String> {
     });
     let sustain = assessment.header.plan.sustain.map(|time| {
         let time = units::time(time);
+        let until = if assessment.header.plan.whole_time { "" } else { STEADY_OR };
         format!(
-            "the trials of a case follow each other, with no pause but their syncs, until its rate \
-             is steady, or for {time}"
+            "the trials of a case follow each other, with no pause but their syncs, {until}for \
+             {time}"
         )
     });
     memory.into_iter().chain(sustain).chain(bound(&assessment.header.plan.bound)).collect()

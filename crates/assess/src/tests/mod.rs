@@ -35,6 +35,7 @@ mod running;
 mod served_commands;
 mod sharing;
 mod stalls;
+mod steady;
 mod strategies;
 mod together;
 mod writing;

@@ -25,7 +25,7 @@ use model::host::{Affinity, Host, Storage};
 use model::peer::Peer;
 use model::plan::{Plan, Role, Skip};
 use model::units;
-use options::{axes_of, check_goals, hold_of, least_of, sustain_plan};
+use options::{SustainedTime, axes_of, check_goals, hold_of, least_of, sustain_of, sustain_plan};
 pub(super) use options::{budget_of, changes_of, check_budget, set_ends};
 use place::{host_of, source_of, storage_of};
 use std::path::{Path, PathBuf};
@@ -43,8 +43,8 @@ pub struct RunQuestion {
     pub target: Target,
     /// Where to create the source of copies, if elsewhere.
     pub source: Option<PathBuf>,
-    /// The time limit of `--sustain` for each case, if given.
-    pub sustain: Option<Duration>,
+    /// How long the trials of a case follow each other, if they do.
+    pub sustain: Option<SustainedTime>,
     /// The time that the run is given (`--for`).
     pub budget: Option<Duration>,
     /// Whether axes on which throughput no longer grows are pruned (`--prune`).
@@ -219,13 +219,14 @@ pub fn of_run(args: &RunArgs) -> Result<RunQuestion> {
     let recipe = recipe_of(&args.recipe)?;
     let mut changes = changes_of(args);
     let target = target_of(args, &recipe, &mut changes)?;
+    let sustain = sustain_of(args, &recipe)?;
     Ok(RunQuestion {
         recipe,
         changes,
         target,
         source: args.source.clone(),
-        sustain: args.sustain.as_deref().map(units::parse_time).transpose()?,
-        budget: budget_of(&args.output)?,
+        sustain,
+        budget: budget_of(&args.output)?.filter(|_| sustain.is_none()),
         prune: args.prune,
         is_controlled: args.output.control,
         memory: args.memory.as_deref().map(units::parse_bytes).transpose()?,
@@ -263,6 +264,7 @@ pub(super) fn warn(recipe: &Recipe) -> Result<()> {
 /// If the question is not understood or cannot be answered here.
 pub fn of_gate(args: &GateArgs, directory: Option<&Path>, seed: u64) -> Result<RunQuestion> {
     let recipe = recipe::find(&args.recipe)?;
+    recipe.check_takes_turns("gate")?;
     let changes = Changes {
         axes: axes_of(&args.axes),
         rounds: args.rounds,
@@ -356,8 +358,8 @@ fn plan_of(
         Target::Directory(_) => refuse(&mut plan, |case| environment.warm_refusal(case)),
         Target::Memory => {}
     }
-    if let Some(budget) = *sustain {
-        sustain_plan(&mut plan, budget)?;
+    if let Some(sustained) = *sustain {
+        sustain_plan(&mut plan, sustained)?;
     }
     set_ends(&mut plan, question.budget, question.prune)?;
     if question.is_controlled {

@@ -1,6 +1,7 @@
 //! The conclusions of a run in sentences, and the labels of its cases, as the view requests.
 
 mod depth;
+mod steady;
 mod operations;
 mod engines;
 mod fastest;
@@ -78,6 +79,7 @@ fn row(question: Question) -> QuestionRow {
         Question::Commits => other(commits::answer),
         Question::Load => other(load::answer),
         Question::Depth => other(depth::answer),
+        Question::Steady => other(steady::answer),
         Question::Interference => other(interference::answer),
         Question::Builds => speed(builds::answer),
         Question::Names => other(names::answer),

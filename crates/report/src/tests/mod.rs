@@ -23,6 +23,7 @@ mod pictures;
 mod running;
 mod same_words;
 mod sentences;
+mod steady;
 mod steering;
 
 use crate::answer;
