@@ -55,6 +55,7 @@ def assess(record, said):
         "loads": loads.loads(rows, record.plan),
         "depths": loads.depths(rows),
         "interferences": loads.interferences(rows),
+        "loaded_latencies": loads.loaded_latencies(rows),
         "levels": answers.all_levels(rows),
         "counting": answers.counting(rows),
         "writing": answers.writing(rows),

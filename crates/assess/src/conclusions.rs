@@ -13,6 +13,7 @@ pub mod disk_or_memory;
 mod engines;
 mod fastest;
 pub mod interference;
+pub mod loaded_latency;
 mod read_latency;
 pub mod load;
 pub mod fit;
@@ -34,6 +35,7 @@ use durability::WritingAnswer;
 use fit::Fit;
 use interference::Interference;
 use load::Load;
+use loaded_latency::LoadedLatency;
 use model::plan::Plan;
 use saturation::Saturation;
 use schemars::JsonSchema;
@@ -76,6 +78,8 @@ pub struct Conclusions {
     pub depths: Vec<Depths>,
     /// What other work on the same storage does to a case, for those measured with and without.
     pub interferences: Vec<Interference>,
+    /// The latency of memory beside loads of its bandwidth, for each loop that loads.
+    pub loaded_latencies: Vec<LoadedLatency>,
     /// Is disk faster than memory? For each data size that was counted.
     #[serde(rename = "counting")]
     pub counts: Vec<CountingAnswer>,
@@ -104,6 +108,7 @@ impl Conclusions {
             loads: load::loads(rows, plan),
             depths: depth::depths(rows),
             interferences: interference::interferences(rows),
+            loaded_latencies: loaded_latency::loaded_latencies(rows),
             counts: counts::counting_answers(rows),
             durability: durability::writing_answer(rows),
             touches: touches::touchings(rows),

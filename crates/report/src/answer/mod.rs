@@ -16,6 +16,7 @@ mod commits;
 mod builds;
 mod load;
 mod interference;
+mod loaded_latency;
 mod names;
 mod command_names;
 mod undecided_commands;
@@ -77,6 +78,7 @@ fn row(question: Question) -> QuestionRow {
         Question::Load => other(load::answer),
         Question::Depth => other(depth::answer),
         Question::Interference => other(interference::answer),
+        Question::LoadedLatency => other(loaded_latency::answer),
         Question::Builds => speed(builds::answer),
         Question::Names => other(names::answer),
         Question::Commands => other(commands::answer),
