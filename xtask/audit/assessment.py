@@ -59,6 +59,7 @@ def assess(record, said):
         "depths": loads.depths(rows),
         "interferences": loads.interferences(rows),
         "steady": steady.steady(rows, said["steady"]),
+        "loaded_latencies": loads.loaded_latencies(rows),
         "levels": answers.all_levels(rows),
         "counting": answers.counting(rows),
         "writing": answers.writing(rows),

@@ -183,6 +183,7 @@ class Record:
             case = self.cases[trial.case] if trial.case < len(self.cases) else None
             trial.evidence = beside.own(trial.evidence, trial.beside, case, actors, self.storage,
                                         sharing)
+        self.actors = actors
         # What the actors do that use the file of a case.
         self.sharing = {name: actors[name] for name in sharing}
         # The size of all last-level caches together, and of the largest; None if unknown.

@@ -13,6 +13,7 @@ pub mod disk_or_memory;
 mod engines;
 mod fastest;
 pub mod interference;
+pub mod loaded_latency;
 mod read_latency;
 pub mod load;
 pub mod fit;
@@ -35,6 +36,7 @@ use durability::WritingAnswer;
 use fit::Fit;
 use interference::Interference;
 use load::Load;
+use loaded_latency::LoadedLatency;
 use model::plan::Plan;
 use saturation::Saturation;
 use schemars::JsonSchema;
@@ -81,6 +83,8 @@ pub struct Conclusions {
     /// Whether the rate of writing became steady and where its fast part ended, for each case whose
     /// trials follow each other.
     pub steady: Vec<SteadyState>,
+    /// The latency of memory beside loads of its bandwidth, for each loop that loads.
+    pub loaded_latencies: Vec<LoadedLatency>,
     /// Is disk faster than memory? For each data size that was counted.
     #[serde(rename = "counting")]
     pub counts: Vec<CountingAnswer>,
@@ -110,6 +114,7 @@ impl Conclusions {
             depths: depth::depths(rows),
             interferences: interference::interferences(rows),
             steady: steady::steady_states(rows),
+            loaded_latencies: loaded_latency::loaded_latencies(rows),
             counts: counts::counting_answers(rows),
             durability: durability::writing_answer(rows),
             touches: touches::touchings(rows),

@@ -182,6 +182,7 @@ impl Site<'_> {
         let seed = names.map_or(seed, NamesInUse::seed);
         let mut job = stage.job(case, seed, self.plan.part(case));
         job.shape = chosen(self.calibrated, case.walk());
+        job.cpus = beside::cpus(self.plan, case);
         let outcome = self.outcome(left, &job, &stage, (case, files), &mut trial);
         trial.outcome = outcome.inspect_err(|_| self.undo(&stage))?;
         trial.outcome = worded(trial.outcome, |reason| match &*case.peer {
@@ -332,7 +333,7 @@ impl Site<'_> {
         companions: &mut [Companion],
         evidence: &mut Evidence,
     ) -> Result<Outcome, String> {
-        if let Some(outcome) = beside::prepare(companions)? {
+        if let Some(outcome) = beside::prepare(companions, job)? {
             return Ok(outcome);
         }
         if let Some(outcome) = worker.prepare(job)? {

@@ -4,6 +4,7 @@ use crate::data_files::DataFiles;
 use crate::fixture::TestFile;
 use crate::names::NamesInUse;
 use crate::scratch::Scratch;
+use model::actor::Duty;
 use model::case::{Case, Work};
 use model::command::JudgedCommand;
 use model::part::Part;
@@ -43,7 +44,8 @@ impl Stage<'_> {
         let mut case = Case { beside: Vec::new(), ..case.clone() };
         case.part_mut().into_iter().for_each(|own| *own = part);
         let launch = self.command.map(|(command, _)| Box::new(command.launch()));
-        Job { case, seed, file, source, shared: self.shared, shape: None, launch }
+        let (shared, cpus, duty) = (self.shared, Vec::new(), Duty::WHOLE);
+        Job { case, seed, file, source, shared, shape: None, launch, cpus, duty }
     }
 
     /// A worker's words, with the names of the files in place of the paths through which it opened

@@ -51,14 +51,10 @@ impl Environment<'_> {
                 work.refusal().or_else(|| refusal::of_names(work, self.storage?))
             }
             Work::Command(_) => None,
-            Work::Memory(work) => {
-                self.isa_refusal(work.isa).or_else(|| kernel_refusal(work)).or_else(|| {
-                    self.memory_refusal(
-                        "a working set",
-                        work.footprint(self.host.page, self.host.huge_page_bytes()),
-                    )
-                })
-            }
+            Work::Memory(work) => self
+                .isa_refusal(work.isa)
+                .or_else(|| kernel_refusal(work))
+                .or_else(|| self.memory_refusal("a working set", self.footprint(work))),
         })
     }
 
@@ -77,9 +73,14 @@ impl Environment<'_> {
         (!known).then(|| format!("this processor has no {isa}"))
     }
 
+    /// Bytes that the arrays of `work` occupy here.
+    pub(crate) fn footprint(&self, work: &MemoryWork) -> u64 {
+        work.footprint(self.host.page, self.host.huge_page_bytes())
+    }
+
     /// Refuses excessive memory in advance: allocating it would make the OS kill this program or
     /// another. If the size of memory is unknown, nothing is refused.
-    fn memory_refusal(&self, what: &str, bytes: u64) -> Option<String> {
+    pub(crate) fn memory_refusal(&self, what: &str, bytes: u64) -> Option<String> {
         let available = self.host.memory_available?;
         let reserve = available / MEMORY_RESERVE_PARTS;
         (bytes > available - reserve).then(|| {

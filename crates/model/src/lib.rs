@@ -62,6 +62,7 @@ pub mod environment;
 pub mod plan;
 mod turns;
 pub mod sharing;
+pub mod company;
 pub mod record;
 pub mod running;
 pub mod judging;

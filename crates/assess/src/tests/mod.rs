@@ -18,6 +18,7 @@ mod gate;
 mod interference;
 mod limits;
 mod links;
+mod loaded_latency;
 mod memory;
 mod mixed;
 mod names;

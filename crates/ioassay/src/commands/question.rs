@@ -343,7 +343,8 @@ fn plan_of(
     plan.goals.extend(question.goals.iter().cloned());
     if !matches!(target, Target::Directory(_)) {
         let reason = "actors need a directory, in which each gets a file of its own";
-        refuse(&mut plan, |case| (!case.beside.is_empty()).then(|| reason.to_string()));
+        let is_refused = |case: &Case| case.uses_storage() && !case.beside.is_empty();
+        refuse(&mut plan, |case| is_refused(case).then(|| reason.to_string()));
     }
     match target {
         // A user's own file is never written, and a file to read has only one size.

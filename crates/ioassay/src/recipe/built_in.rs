@@ -15,6 +15,7 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("read-methods", include_str!("../../recipes/read-methods.toml")),
     ("uring-ladder", include_str!("../../recipes/uring-ladder.toml")),
     ("memory", include_str!("../../recipes/memory.toml")),
+    ("loaded-latency", include_str!("../../recipes/loaded-latency.toml")),
     ("count-tens", include_str!("../../recipes/count-tens.toml")),
     ("compilers", include_str!("../../recipes/compilers.toml")),
     ("write-strategies", include_str!("../../recipes/write-strategies.toml")),

@@ -255,6 +255,7 @@ pub const AXES: &[Axis] = &[
         domain: Domain::Count(1),
         symbols: &[
             ("cores", "one for each processor you can use"),
+            ("apart", "one for each that shares no core with the first"),
             ("ramp", "1, 2, 4 … up to that"),
             ("sweep", "1, 2, 4 … up to twice that"),
         ],

@@ -18,6 +18,7 @@ mod commits;
 mod builds;
 mod load;
 mod interference;
+mod loaded_latency;
 mod names;
 mod command_names;
 mod undecided_commands;
@@ -81,6 +82,7 @@ fn row(question: Question) -> QuestionRow {
         Question::Depth => other(depth::answer),
         Question::Steady => other(steady::answer),
         Question::Interference => other(interference::answer),
+        Question::LoadedLatency => other(loaded_latency::answer),
         Question::Builds => speed(builds::answer),
         Question::Names => other(names::answer),
         Question::Commands => other(commands::answer),
