@@ -345,6 +345,7 @@ impl Recipe {
         plan.goals = self.goals.clone();
         let mut cases = self.cases(changes, environment)?;
         let loads = self.relatives(changes, environment)?;
+        effect::check_offsets(changes, &cases)?;
         let open = loads.iter().map(|load| load.at(1)).chain(changes.loads.iter().cloned());
         effect::check(&changes.axes, &cases.iter().cloned().chain(open).collect::<Vec<Case>>())?;
         if self.falls_back(changes) {

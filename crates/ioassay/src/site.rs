@@ -275,7 +275,8 @@ impl Site<'_> {
         if case.is_open() && stage.file().is_some() {
             self.stop.wait(crate::load::GAP);
         }
-        trial.evidence.folio_bytes = stage.cached().and_then(TestFile::folio_bytes);
+        let cached = stage.cached().filter(|_| case.cache() != Some(Cache::Direct));
+        trial.evidence.folio_bytes = cached.and_then(TestFile::folio_bytes);
         let outcome = self.perform(worker, job, stage, &mut companions, &mut trial.evidence);
         note_disturbed(case, stage, &trial.evidence);
         let outcome = outcome?;

@@ -11,6 +11,7 @@ use model::part::Part;
 use model::sample::Sample;
 use model::trial::Job;
 use std::fs::File;
+use std::ops::Range;
 use witness::page_cache;
 
 /// The files of a trial.
@@ -96,9 +97,9 @@ impl Stage<'_> {
 
     /// The file whose page cache state is inspected, and how much of it: others may add to a
     /// user's own file.
-    pub fn file(&self) -> Option<(&File, u64)> {
+    pub fn file(&self) -> Option<(&File, Range<u64>)> {
         let written = self.target.map(|scratch| (scratch.file(), page_cache::WHOLE));
-        written.or(self.read.map(|read| (read.file(), read.fixture().size)))
+        written.or(self.read.map(|read| (read.file(), read.range())))
     }
 }
 

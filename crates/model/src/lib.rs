@@ -55,6 +55,7 @@ pub mod layer;
 pub mod platform;
 pub mod path;
 pub mod vitals;
+pub mod fixture;
 pub mod host;
 pub mod watched;
 mod refusal;

@@ -57,6 +57,7 @@ pub const PROTOCOL: u64 = 2;
 
 /// A message from the tool to a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly all requests are jobs, one at a time")]
 pub enum Request {
     /// Prepare this job, then send `ready`.
     Job(Job),

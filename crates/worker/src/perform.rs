@@ -18,7 +18,7 @@ use crate::reporter::{Client, JobReporter, ThreadPart};
 use crate::stream::Arrays;
 use crate::team::{self, TeamMember, ThreadCounters};
 use kernel::Count;
-use model::case::{Cache, Engine, Io, Isa, MemoryWork, ReadWork, Touch, Work};
+use model::case::{Cache, Engine, Isa, MemoryWork, ReadWork, Touch, Work};
 use model::content::COUNTED;
 use model::generation::{self, PageDigests};
 use model::sample::Span;
@@ -99,8 +99,7 @@ fn perform_engine(
 ) {
     let failed = |error: io::Error| Obstacle::failed("preparing to read", path, &error);
     let open = || engine::open(path, work);
-    let ReadWork { io: Io { pattern, share, block, size, .. }, .. } = *work;
-    let range = |thread| range_of(pattern, share, work.io.steps(thread), block, size);
+    let range = |thread| range_of(&work.io, thread);
     match work.engine {
         Engine::Null => {
             perform_file(work, seed, |_| Ok(Null::new(work.io.depth as usize)), consumer, client);

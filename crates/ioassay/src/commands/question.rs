@@ -3,6 +3,7 @@
 pub mod fit;
 mod options;
 mod place;
+mod target;
 
 use super::tell;
 use crate::args::gate::GateArgs;
@@ -11,14 +12,12 @@ use crate::bind;
 use crate::device;
 use crate::directory::Directory;
 use crate::files::{CopySource, Target};
-use crate::fixture::OwnFile;
-use crate::group::ValueList;
 use crate::peers::Peers;
 use crate::recipe::{self, Changes, Recipe, Relative};
 use crate::resume::Interrupted;
 use anyhow::{Result, bail};
 use fit::largest_that_fits;
-use model::case::{Case, Populated};
+use model::case::Case;
 use model::environment::Environment;
 use model::goal::{Goal, Requirement};
 use model::host::{Affinity, Host, Storage};
@@ -31,6 +30,7 @@ use place::{host_of, source_of, storage_of};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
+use target::{check_place, in_directory, read_parts, target_of};
 
 /// The parsed question.
 #[derive(Debug)]
@@ -93,11 +93,15 @@ pub struct Setting {
 
 impl RunQuestion {
     /// Reads as much of the user's own file as the interrupted run did.
-    pub fn read_as_then(&mut self, interrupted: &Interrupted) {
+    ///
+    /// # Errors
+    /// If it was less than what is to be read now.
+    pub fn read_as_then(&mut self, interrupted: &Interrupted) -> Result<()> {
         if let Target::File(own) = &mut self.target {
             *own = interrupted.as_then(own.clone());
-            read_whole(&mut self.changes, own);
+            read_parts(&mut self.changes, own)?;
         }
+        Ok(())
     }
 
     /// The question as it is without options.
@@ -288,45 +292,6 @@ pub fn of_gate(args: &GateArgs, directory: Option<&Path>, seed: u64) -> Result<R
     })
 }
 
-fn target_of(args: &RunArgs, recipe: &Recipe, changes: &mut Changes) -> Result<Target> {
-    let has_place = args.file.is_some() || args.directory.is_some() || args.device.is_some();
-    check_place(recipe, has_place)?;
-    if let Some(file) = &args.file {
-        let own = OwnFile::of(file)?;
-        read_whole(changes, &own);
-        changes.is_own_file = true;
-        return Ok(Target::File(own));
-    }
-    if let Some(device) = &args.device {
-        let disk = device::claim(device, args.destroy.as_deref())?;
-        let one = |text: &str| ValueList::from_texts(vec![text.to_string()]);
-        changes.axes.entry("allocation".to_string()).or_insert_with(|| one("overwrite"));
-        return Ok(Target::Device(disk));
-    }
-    in_directory(recipe, args.directory.as_deref())
-}
-
-/// Reads all of the user's own file.
-fn read_whole(changes: &mut Changes, own: &OwnFile) {
-    changes.axes.insert("size".to_string(), ValueList::from_texts(vec![units::bytes(own.size)]));
-}
-
-/// Refuses a place for a recipe that uses none.
-fn check_place(recipe: &Recipe, has_place: bool) -> Result<()> {
-    if has_place && !recipe.uses_storage() {
-        bail!("the recipe '{}' uses no files, so no directory can be measured", recipe.name);
-    }
-    Ok(())
-}
-
-/// A directory, by default the current one; memory if the recipe uses no files.
-fn in_directory(recipe: &Recipe, directory: Option<&Path>) -> Result<Target> {
-    if directory.is_none() && !recipe.uses_storage() {
-        return Ok(Target::Memory);
-    }
-    Ok(Target::Directory(Rc::new(Directory::open(recipe.directory(directory)?)?)))
-}
-
 /// The plan for a question at a place.
 fn plan_of(
     recipe: &Recipe,
@@ -347,16 +312,17 @@ fn plan_of(
         refuse(&mut plan, |case| is_refused(case).then(|| reason.to_string()));
     }
     match target {
-        // A user's own file is never written, and a file to read has only one size.
-        Target::File(_) => refuse(&mut plan, |case| {
-            let is_written = case.populated() == Some(Populated::Written);
-            (is_written || case.write().is_some()).then(|| {
-                "your own file is only read, never written: name a directory for the test files"
-                    .to_string()
-            })
+        Target::File(own) => refuse(&mut plan, |case| {
+            // Pages of a file may count as the memory of others; those of a device, too, but few
+            // have the memory for a disk.
+            let remedy = "use cache 'direct', or read a part of it (--offset, --length)";
+            let too_large = || environment.warm_refusal(case, remedy).filter(|_| own.is_device);
+            own.refusal(case).or_else(too_large)
         }),
         Target::Device(disk) => refuse(&mut plan, |case| device::refusal(case, disk)),
-        Target::Directory(_) => refuse(&mut plan, |case| environment.warm_refusal(case)),
+        Target::Directory(_) => {
+            refuse(&mut plan, |case| environment.warm_refusal(case, "choose a smaller --size"))
+        }
         Target::Memory => {}
     }
     if let Some(sustained) = *sustain {

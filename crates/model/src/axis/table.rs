@@ -2,7 +2,8 @@
 
 use super::say::{LOOPS, POPULATED, Say, TOUCHES};
 use super::{
-    Across, Axis, Domain, IdWord, Usual, command, count, hosts, load, metadata, put, small, writing,
+    Across, Axis, Domain, IdWord, Usual, command, count, hosts, load, metadata, place, put, small,
+    writing,
 };
 use crate::case::{
     Advice, BufferPages, Cache, Engine, Isa, Kernel, Kind, OWN_PEER, Op, Pages, Populated,
@@ -359,6 +360,7 @@ pub const AXES: &[Axis] = &[
         say: Say::of("a file of {}").text("of {}"),
         ..bytes_of!(io, io_mut, size)
     },
+    place::OFFSET,
     Axis {
         name: "time",
         meaning: "Maximum time of a trial",
