@@ -6,14 +6,12 @@ use crate::measured::Measured;
 pub(crate) use crate::measured::SHARE_NOISE;
 use crate::names::{self, Flushed, NameSources};
 pub use crate::served_by::ServedBy;
-use model::case::WriteWork;
 use model::case::{Advice, BlockPlace, Cache, Call, MetadataWork, NameSync, Op, ReadCalls};
-use model::case::{ReadWork, Sync, Work};
+use model::case::{ReadWork, Sync, Work, WriteWork};
 use model::evidence::Residency;
 use model::host::{Direct, Fixture, Medium, Storage};
 use model::pattern::Pattern;
 use model::plan::Role;
-use std::ops::Range;
 
 /// The bytes that an inode takes on common file systems. Reads of less than a hundredth for each
 /// name are noise.
@@ -276,8 +274,8 @@ pub(crate) fn served_loaded(work: &ReadWork, by: ServedBy) -> ServedBy {
 /// it.
 pub(crate) fn hole_share(fixture: &Fixture) -> f64 {
     let unwritten = fixture.layout.as_ref().map_or(0, |layout| layout.unwritten);
-    let Range { start, end } = fixture.range();
-    if end == start { 0.0 } else { unwritten as f64 / (end - start) as f64 }
+    let read = fixture.range();
+    if read.is_empty() { 0.0 } else { unwritten as f64 / (read.end - read.start) as f64 }
 }
 
 /// The share of all trials' bytes that came from holes: what neither the page cache, with the share

@@ -1,5 +1,4 @@
-//! Runs a trial: sets the cache state, collects evidence, lets the worker run and collects evidence
-//! again.
+//! Runs a trial: sets the cache state, and collects evidence before and after the worker runs.
 
 mod carryover;
 mod making;

@@ -61,19 +61,15 @@ pub struct Actor {
     /// What it does; its time limit has no effect.
     pub case: Case,
     /// Its file.
-    #[serde(default, skip_serializing_if = "is_own_file")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub file: ActorFile,
     /// How much of the time its loop over memory runs.
-    #[serde(default, skip_serializing_if = "is_whole_duty")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub duty: Duty,
 }
 
-fn is_own_file(file: &ActorFile) -> bool {
-    *file == ActorFile::Own
-}
-
-fn is_whole_duty(duty: &Duty) -> bool {
-    *duty == Duty::WHOLE
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Actor {

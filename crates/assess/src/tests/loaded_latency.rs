@@ -19,8 +19,8 @@ fn chase_case(beside: &[&str]) -> Case {
     Case { beside: beside.iter().map(|name| (*name).to_string()).collect(), ..case }
 }
 
-/// Ten rounds of a chase that takes 100 ns for a load, and beside readers that move 1 GiB/s, 2 GiB/s
-/// … as many nanoseconds each.
+/// Ten rounds of a chase that takes 100 ns for a load, and beside readers that move 1 GiB/s,
+/// 2 GiB/s … as many nanoseconds each.
 fn curve(kernel: Kernel, ns: &[u64]) -> Record {
     let mut record = flawless(work(Cache::Warm));
     record.header.plan.cases.clear();
