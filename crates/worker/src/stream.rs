@@ -435,8 +435,8 @@ mod tests {
         };
         let span = arrays.drive_paced(&Start::default(), pace, clock);
         assert_eq!(span.bytes, 8 * PACED_BYTES);
-        // Four blocks with pauses, of which the last is over after the time, and four without.
-        assert_eq!(looks.get(), 1 + 4 * 100 + 4 - 1 + 1, "{span:?}");
+        // Three blocks with pauses, which fill the time, and five without.
+        assert_eq!(looks.get(), 1 + 3 * 100 + 5, "{span:?}");
     }
 
     #[test]
