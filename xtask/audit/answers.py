@@ -93,7 +93,8 @@ def fastest_of(device, memory, rows):
 def memory_latency(rows):
     chases = [(row.verdict != "sound", row.ns_per_op["median"]) for row in rows
               if row.memory and row.stands and row.case.kernel == "chase"
-              and row.case.threads == 1 and row.is_beyond_caches(row.case.working_set)
+              and row.case.threads == 1 and row.case.beside in (None, "none")
+              and row.is_beyond_caches(row.case.working_set)
               and row.ns_per_op]
     return min(chases)[1] if chases else None
 
@@ -149,7 +150,8 @@ def gives_more(row, more):
 def all_levels(rows):
     def key(row):
         case = row.memory
-        is_chase = case and case.kernel == "chase" and case.threads == 1
+        is_chase = (case and case.kernel == "chase" and case.threads == 1
+                    and case.beside in (None, "none"))
         return (case.peer, case.isa, case.pages) if is_chase else None
 
     told = []

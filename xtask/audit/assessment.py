@@ -12,6 +12,7 @@ import goals
 import loads
 import mixed
 import shared
+import steady
 import open_loop
 from intervals import median, whole
 from record import TIMES, Case, quantity
@@ -57,6 +58,8 @@ def assess(record, said):
         "loads": loads.loads(rows, record.plan),
         "depths": loads.depths(rows),
         "interferences": loads.interferences(rows),
+        "steady": steady.steady(rows, said["steady"]),
+        "loaded_latencies": loads.loaded_latencies(rows),
         "levels": answers.all_levels(rows),
         "counting": answers.counting(rows),
         "writing": answers.writing(rows),

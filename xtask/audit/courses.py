@@ -200,7 +200,7 @@ def best_splits(orders):
     return at[best], explained[np.arange(len(orders)), best]
 
 
-def split(rates, row=None):
+def split(rates, row=None, alpha=ALPHA):
     """The position of the step in `rates`; None if there is none. Marks `row` if the random orders
     do not decide."""
     rates = np.asarray(rates, dtype=float)
@@ -215,8 +215,9 @@ def split(rates, row=None):
     if abs(excursion(after)) >= limit:
         return None
     if len(rates) <= EXACT_MOST:
-        return int(at) if share_of_orders(rates, explained) <= ALPHA else None
-    is_rare = rarity(rates, lambda orders: best_splits(orders)[1], explained, row, "StepChange")
+        return int(at) if share_of_orders(rates, explained) <= alpha else None
+    is_rare = rarity(rates, lambda orders: best_splits(orders)[1], explained, row, "StepChange",
+                     alpha)
     return int(at) if is_rare else None
 
 
@@ -246,7 +247,7 @@ def share_of_orders(rates, explained):
     return 1 - ways[-1]
 
 
-def rarity(values, statistic, measured, row, code):
+def rarity(values, statistic, measured, row, code, alpha=ALPHA):
     """Whether fewer than one in a hundred random orders are as good."""
     if measured <= 0:
         return False
@@ -255,10 +256,10 @@ def rarity(values, statistic, measured, row, code):
     share = float(np.mean(statistic(orders) >= measured * (1 - 1e-9)))
     # Other random orders give a different share: within four standard errors of both, nothing is
     # decided.
-    error = 4 * np.sqrt(ALPHA * (1 - ALPHA) * 2 / ORDERS)
-    if row is not None and abs(share - ALPHA) <= error:
+    error = 4 * np.sqrt(alpha * (1 - alpha) * 2 / ORDERS)
+    if row is not None and abs(share - alpha) <= error:
         row.maybe.add(code)
-    return share <= ALPHA
+    return share <= alpha
 
 
 def agreed(row, curves, each, step):

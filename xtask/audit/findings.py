@@ -272,6 +272,24 @@ def no_io(row):
     return "void" if row.served_by == "no-io" else None
 
 
+def maybe_unmapped(row):
+    """Zeros of a raw device that may keep nothing where nothing was written."""
+    if not row.file:
+        return None
+    claims = row.case.cache in ("direct", "cold", "dontcache")
+    if not claims and row.served_by not in ("device", "mixed"):
+        return None
+    if row.storage is None or row.storage["file_system"] != "none (block device)":
+        return None
+    seen = (row.fixture or {}).get("zeros")
+    if not seen or not seen["zeros"] or not seen["looked"]:
+        return None
+    virtual = any(disk["is_virtual"] for disk in topology.disks(row.storage["devices"]))
+    if row.storage.get("discards") is not True and not virtual:
+        return None
+    return above(seen["zeros"] / seen["looked"], 0, NOISE)
+
+
 def claim(row):
     """The severity of a false claim about the bytes."""
     if row.write and row.case.claims_durable:
@@ -950,7 +968,7 @@ RULES = {
     "CacheLeak": cache_leak, "NotWarm": not_warm, "DirectIgnored": direct_ignored,
     "CacheKept": cache_kept, "FileInUse": file_in_use, "PartlyCached": partly_cached, "CacheUnseen": cache_unseen, "OverRead": over_read,
     "NoIo": no_io, "Ram": ram, "Unverified": unverified, "CountersUnseen": counters_unseen,
-    "LoopCached": loop_cached,
+    "LoopCached": loop_cached, "MaybeUnmapped": maybe_unmapped,
     "DigestMismatch": digest_mismatch, "BytesUnchecked": bytes_unchecked,
     "TornPages": shared.torn_pages, "OverlapUnseen": shared.overlap_unseen,
     "NotDurable": not_durable,

@@ -135,7 +135,7 @@ KINDS = (
     ("comparison", ("comparisons", "control")),
     ("trial", ("trials",)),
     ("answer", ("answer", "counting", "touching", "levels", "saturations",
-                "loads", "depths", "interferences")),
+                "loads", "depths", "interferences", "loaded_latencies")),
     ("fact", ("case", "host", "storage", "source_storage", "fixtures", "tool", "peers", "skips",
               "calibrated", "id", "role")),
     ("interval", ("low", "high")),

@@ -1,13 +1,15 @@
-"""How much load storage holds, how many operations in flight it needs, and what other work on it
-does to a case."""
+"""How much load storage holds, how many operations in flight it needs, and what other work on it,
+or on memory, does to a case."""
 
 import re
 
+import numpy as np
 from scipy import stats
 
 import open_loop
+from comparisons import ratio_of
 from decisions import is_faster, shown
-from intervals import LEVEL, Histogram, median
+from intervals import LEVEL, Histogram, estimate, median
 from record import TIMES, quantity
 from rows import fastest, grouped
 
@@ -146,7 +148,7 @@ def of_depth(row):
 def interferences(rows):
     """For cases that differ only in what runs beside them: how much longer they take than alone."""
     told = []
-    every = [row for row in asked(rows) if row.stands and row.moves]
+    every = [row for row in asked(rows) if row.stands and row.moves and not row.memory]
     for group in grouped(every, lambda row: row.case.key("beside")):
         alone = next((row for row in group if is_alone(row)), None)
         others = [row for row in group if not is_alone(row)]
@@ -250,3 +252,121 @@ def by_p99(row, timed):
 
     speeds = row.by_round(speed)
     return speeds if len(speeds) == len(row.figures) else None
+
+
+# Memory beside loads of its bandwidth.
+
+# The last point on the lower line, counted from the chase alone, and the points beyond it.
+BELOW_LEAST = 2
+BEYOND_LEAST = 2
+KNEE_INTEREST = 0.05
+
+
+def loaded_latencies(rows):
+    """For chases alone and beside loops that move bytes: the latency by the bandwidth."""
+    chases = [row for row in asked(rows)
+              if row.stands and row.memory and row.case.kernel == "chase"]
+
+    def key(row):
+        loads = loads_beside(row)
+        return (row.case.key("beside"), tuple(one.key() for one in loads)) if loads else None
+
+    told = []
+    for group in grouped(chases, key):
+        alone = next((row for row in chases if is_alone(row)
+                      and row.case.key("beside") == group[0].case.key("beside")), None)
+        if alone:
+            told.append(loaded_latency(alone, group, rows))
+    return [one for one in told if one]
+
+
+def loads_beside(row):
+    """What the loading threads run, whatever their duty; None if the chase is alone."""
+    if is_alone(row):
+        return None
+    loads = [row.record.actors.get(name) for name in row.case.beside.split("+")]
+    return loads if all(one and one.is_memory for one in loads) else None
+
+
+def beside_each(row):
+    """Bytes a second of all that ran beside a row, by round."""
+    def of(one):
+        rates = [bytes_a_second(one, spans_of(one.trial, beside["name"]))
+                 for beside in one.trial.beside]
+        return None if not rates or None in rates else sum(rates)
+
+    return row.by_round(of)
+
+
+def loaded_latency(alone, group, rows):
+    loads = loads_beside(group[0])
+    points = [(row, beside_each(row)) for row in group]
+    points = [(row, moved, estimate(moved.items(), row.level)) for row, moved in points if moved]
+    points.sort(key=lambda one: one[2]["median"])
+    if not points:
+        return None
+    top, moved, _ = points[-1]
+    same = next((row for row in rows if row.stands and row.case.key("time") == loads[0].key("time")),
+                None)
+    share = ratio_of(moved, same.rates()) if same and len(loads) == 1 else None
+    trials = [one.trial for row, *_ in points for one in row.figures]
+    own = cpus(span for trial in trials for span in trial.spans)
+    theirs = cpus(span for trial in trials for one in trial.beside
+                  for span in spans_of(trial, one["name"]))
+    return {
+        "kernel": loads[0].kernel, "threads": sum(one.threads for one in loads),
+        "chase_cpu": own[0] if len(own) == 1 else None, "load_cpus": theirs,
+        "unloaded": {"case": alone.id, "latency_ns": alone.ns_per_op},
+        "of_alone": share and shown(share), "knee": latency_knee(alone, points),
+        "loads": [{"case": row.id, "bandwidth": rate, "latency_ns": row.ns_per_op,
+                   "longer": longer(alone, row)} for row, _, rate in points],
+    }
+
+
+def cpus(spans):
+    """The CPUs of all spans, at either end; none if one does not tell."""
+    seats = [span.get(name) for span in spans for name in ("start_seat", "end_seat")]
+    return [] if None in seats else sorted({seat["cpu"] for seat in seats})
+
+
+def longer(alone, row):
+    found = is_faster(alone, row)
+    return found and shown(found[1])
+
+
+def latency_knee(alone, points):
+    """Where the latency begins to grow faster than the line of the loads up to there; None unless
+    the rounds agree that it does."""
+    curve = [(0.0, alone.ns_per_op["median"])]
+    curve += [(rate["median"], row.ns_per_op["median"]) for row, _, rate in points]
+    misfits = [(misfit(curve[:at + 1]) + misfit(curve[at:]), at)
+               for at in range(BELOW_LEAST, len(curve) - BEYOND_LEAST)]
+    if not misfits:
+        return None
+    _, at = min(misfits)
+    (top, most, _), (last, _, rate) = points[-1], points[at - 1]
+
+    def ns_of(row):
+        return row.by_round(lambda one: one.ns_per_op)
+
+    unloaded, actual = ns_of(alone), ns_of(top)
+    below = [(moved, ns_of(row)) for row, moved, _ in points[:at]]
+    foretold = {}
+    for place in actual:
+        if place not in unloaded or any(place not in each for pair in below for each in pair):
+            continue
+        line = [(0.0, unloaded[place])] + [(moved[place], ns[place]) for moved, ns in below]
+        ns = float(np.polyval(np.polyfit(*zip(*line), 1), most[place]))
+        if ns > 0:
+            foretold[place] = 1 / ns
+    found = is_faster(last, top, foretold, {place: 1 / ns for place, ns in actual.items()},
+                      KNEE_INTEREST)
+    if not found or found[0] != "yes":
+        return None
+    return {"bandwidth": rate["median"], "case": last.id, "beyond_line": shown(found[1])}
+
+
+def misfit(points):
+    """The squares by which the line of least squares misses the points."""
+    x, y = zip(*points)
+    return float(np.sum((np.polyval(np.polyfit(x, y, 1), x) - np.array(y)) ** 2))

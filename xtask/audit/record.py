@@ -13,7 +13,7 @@ TIMES = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "min": 60 
          "m": 60 * 10**9, "h": 3600 * 10**9}
 # The step in records that lack this axis.
 STEP = 4096
-SIZE_AXES = {"size", "working_set", "block", "step"}
+SIZE_AXES = {"size", "offset", "working_set", "block", "step"}
 COUNT_AXES = {"stride", "depth", "threads", "rate", "ops", "every", "read_share"}
 # A line of what was seen that was cut off lost no trial.
 VITALS = '{"vitals"'
@@ -183,6 +183,7 @@ class Record:
             case = self.cases[trial.case] if trial.case < len(self.cases) else None
             trial.evidence = beside.own(trial.evidence, trial.beside, case, actors, self.storage,
                                         sharing)
+        self.actors = actors
         # What the actors do that use the file of a case.
         self.sharing = {name: actors[name] for name in sharing}
         # The size of all last-level caches together, and of the largest; None if unknown.

@@ -147,7 +147,7 @@ class Row:
 
     @cached_property
     def fixture(self):
-        """The file that was read: the one with the case's size, or the only one. Of several
+        """The file that was read: the one with the case's part, or the only one. Of several
         invocations' files, the one with the most unwritten or encoded data."""
         if not self.file:
             return None
@@ -155,7 +155,8 @@ class Row:
         every += [one["fixtures"] for one in self.record.invocations]
         found = []
         for fixtures in every:
-            alike = [one for one in fixtures if one["size"] == self.case.size]
+            place = (self.case.offset or 0, self.case.size)
+            alike = [one for one in fixtures if served.read_of(one) == place]
             found += alike[:1] or (fixtures if len(fixtures) == 1 else [])
 
         def lost(one):

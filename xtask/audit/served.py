@@ -173,7 +173,14 @@ def is_clean(row):
 
 def hole_share(fixture):
     layout = fixture and fixture.get("layout")
-    return layout["unwritten"] / fixture["size"] if layout and fixture["size"] else 0.0
+    length = fixture and read_of(fixture)[1]
+    return layout["unwritten"] / length if layout and length else 0.0
+
+
+def read_of(fixture):
+    """Where what is read of a file begins, and its size."""
+    part = fixture.get("part") or {"offset": 0, "length": fixture["size"]}
+    return part["offset"], part["length"]
 
 
 def called_share(row):

@@ -18,7 +18,7 @@ use std::ops::Range;
 pub struct ActorFigures {
     /// Its name in the recipe.
     pub name: String,
-    /// What it does: the id of its case.
+    /// What it does: the id of its case, and how much of the time, if less than all.
     pub does: String,
     /// Bytes per second, while the case's trials ran.
     pub throughput: Option<f64>,
@@ -79,13 +79,20 @@ fn figures(measured: &Measured, actor: &Actor) -> ActorFigures {
     };
     ActorFigures {
         name: name.to_string(),
-        does: actor.case.id(),
+        does: actor.does(),
         throughput: rate(Sample::bytes),
         iops: rate(Sample::ops),
         of_whole_run,
         latency_ns: latency(|sample| &sample.latencies),
         sync_latency_ns: latency(|sample| &sample.syncs),
     }
+}
+
+/// Bytes per second that all actors together moved during `trial`; `None` without actors, or if
+/// that of one is unknown.
+pub(crate) fn throughput_beside(trial: &Counted) -> Option<f64> {
+    let of = |beside: &Beside| throughput_in(trial, beside.outcome.sample()?);
+    trial.beside.iter().map(of).reduce(|sum, rate| Some(sum? + rate?))?
 }
 
 /// Bytes per second that an actor moved during `trial`; `None` if it moved none at all, or if that

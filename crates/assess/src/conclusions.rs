@@ -13,10 +13,12 @@ pub mod disk_or_memory;
 mod engines;
 mod fastest;
 pub mod interference;
+pub mod loaded_latency;
 mod read_latency;
 pub mod load;
 pub mod fit;
 pub mod saturation;
+pub mod steady;
 pub mod touches;
 pub mod durability;
 
@@ -34,10 +36,12 @@ use durability::WritingAnswer;
 use fit::Fit;
 use interference::Interference;
 use load::Load;
+use loaded_latency::LoadedLatency;
 use model::plan::Plan;
 use saturation::Saturation;
 use schemars::JsonSchema;
 use serde::Serialize;
+use steady::SteadyState;
 use touches::Touching;
 
 /// The conclusions of a run. One that its rows do not bear is empty.
@@ -76,6 +80,11 @@ pub struct Conclusions {
     pub depths: Vec<Depths>,
     /// What other work on the same storage does to a case, for those measured with and without.
     pub interferences: Vec<Interference>,
+    /// Whether the rate of writing became steady and where its fast part ended, for each case whose
+    /// trials follow each other.
+    pub steady: Vec<SteadyState>,
+    /// The latency of memory beside loads of its bandwidth, for each loop that loads.
+    pub loaded_latencies: Vec<LoadedLatency>,
     /// Is disk faster than memory? For each data size that was counted.
     #[serde(rename = "counting")]
     pub counts: Vec<CountingAnswer>,
@@ -104,6 +113,8 @@ impl Conclusions {
             loads: load::loads(rows, plan),
             depths: depth::depths(rows),
             interferences: interference::interferences(rows),
+            steady: steady::steady_states(rows),
+            loaded_latencies: loaded_latency::loaded_latencies(rows),
             counts: counts::counting_answers(rows),
             durability: durability::writing_answer(rows),
             touches: touches::touchings(rows),

@@ -61,13 +61,13 @@ const STEPS_MOST: f64 = 60.0;
 /// Minimum number of steps in a time series.
 const STEPS_LEAST: usize = 5;
 /// The shortest step of a series that is long enough to judge (docs/method).
-const JUDGED_NS: u64 = 500_000_000;
+pub(crate) const JUDGED_NS: u64 = 500_000_000;
 /// Number of steps in a window that decides whether a rate is steady (docs/method).
-const WINDOW: usize = 10;
+pub(crate) const WINDOW: usize = 10;
 /// The shortest step of such a window if trials follow each other.
 const SUSTAIN_NS: u64 = 1_000_000_000;
 /// Number of steps in the SNIA's window.
-const SNIA_WINDOW: usize = 5;
+pub(crate) const SNIA_WINDOW: usize = 5;
 /// Maximum range of a steady window, relative to its mean (SNIA).
 const RANGE_MOST: f64 = 0.20;
 /// Maximum rise or fall of the line fitted to a steady window, relative to its mean (SNIA).
@@ -171,6 +171,18 @@ impl SteppedCurves {
     }
 }
 
+/// The trials of a case that follow each other as one curve, and the nanoseconds of the unit that
+/// makes its rate uneven. `None` if either is unknown, or a step is a whole trial.
+pub(crate) fn sequence(measured: &Measured) -> Option<(Curve, f64)> {
+    measured.sustain?;
+    let samples: Vec<&Sample> = measured.trials.iter().map(|trial| trial.sample).collect();
+    if ends_with_only_sync(measured.case, &samples) {
+        return None;
+    }
+    let lump_ns = lump_ns(measured.case, &samples)?;
+    Some((Curve::one_after_another(measured.case, &samples), lump_ns))
+}
+
 /// Whether each trial ends with its only sync, which makes everything durable. Shorter steps cannot
 /// show how much of the work falls on that sync.
 fn ends_with_only_sync(case: &Case, samples: &[&Sample]) -> bool {
@@ -235,7 +247,7 @@ fn loading_ns(sample: &Sample) -> u64 {
 }
 
 /// The step for a series of this length.
-fn step_ns(length_ns: u64, lump_ns: f64) -> u64 {
+pub(crate) fn step_ns(length_ns: u64, lump_ns: f64) -> u64 {
     let least = if full_steps(length_ns, JUDGED_NS) >= WINDOW { JUDGED_NS } else { PROGRESS_NS };
     let wanted = (length_ns as f64 / STEPS_MOST).max(lump_ns * LUMPS_LEAST);
     whole_step(wanted).max(least)
@@ -248,7 +260,7 @@ fn whole_step(ns: f64) -> u64 {
 }
 
 /// The step in the `rates` of a curve at index `at`.
-fn change(curve: &Curve, rates: &[f64], at: usize, step_ns: u64) -> Change {
+pub(crate) fn change(curve: &Curve, rates: &[f64], at: usize, step_ns: u64) -> Change {
     let (before, after) = rates.split_at(at);
     let at_ns = at as u64 * step_ns;
     let at_bytes = curve.bytes_at(at_ns).round() as u64;
@@ -280,7 +292,7 @@ pub fn is_within_limits(window: &[f64]) -> bool {
 }
 
 /// How much the line fitted to the values rises from the first to the last.
-fn excursion(values: &[f64]) -> f64 {
+pub(crate) fn excursion(values: &[f64]) -> f64 {
     slope(values) * (values.len() - 1) as f64
 }
 
@@ -296,7 +308,7 @@ fn slope(values: &[f64]) -> f64 {
 /// Minimum number of steps on each side of a step in the rate (docs/method).
 const SIDE_LEAST: usize = 3;
 /// Maximum ratio of the lower level to the higher (docs/method).
-const LOWER_MOST: f64 = 0.8;
+pub(crate) const LOWER_MOST: f64 = 0.8;
 /// If either side drifts by this share of the step or more, it is a drift rather than a step.
 const DRIFT_MOST: f64 = 0.5;
 

@@ -25,6 +25,8 @@ named! {
         OverRead "OverRead",
         /// Holes or unwritten extents: no device read them.
         NoIo "NoIo",
+        /// A device was read where it may have stored nothing.
+        MaybeUnmapped "MaybeUnmapped",
         /// The file system keeps its files in memory.
         Ram "Ram",
         /// This machine cannot see what is below: FUSE, a network.

@@ -96,7 +96,7 @@ const CACHED_MOST: f64 = 0.5;
 /// two levels.
 pub(crate) fn all_levels(rows: &[Row]) -> Vec<Levels> {
     let chases = grouped(rows.iter().filter(|row| row.stands()), |row| {
-        let work = row.measured.case.memory()?;
+        let work = row.measured.case.memory().filter(|_| row.measured.case.beside.is_empty())?;
         let is_chase = work.kernel == Kernel::Chase && work.threads == 1;
         is_chase.then(|| (row.measured.case.peer.clone(), work.isa, work.pages))
     });

@@ -46,6 +46,7 @@ mod imbalance;
 pub mod writing;
 mod curve;
 pub mod course;
+pub mod cliff;
 mod rounds;
 pub mod trials;
 pub mod summary;

@@ -380,13 +380,13 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// The file with the case's size, or the only file. Of several invocations' files, it is the one
-/// with the least data stored as is.
+/// The file of which the case reads this part, or the only file. Of several invocations' files, it
+/// is the one with the least data stored as is.
 fn fixture_of<'a>(case: &Case, record: &'a Record) -> Option<&'a Fixture> {
-    let size = case.read()?.io.size;
+    let range = case.read()?.io.range();
     let of_invocation = |fixtures: &'a [Fixture]| {
-        let of_size = fixtures.iter().find(|fixture| fixture.size == size);
-        of_size.or(match fixtures {
+        let of_range = fixtures.iter().find(|fixture| fixture.range() == range);
+        of_range.or(match fixtures {
             [only] => Some(only),
             _ => None,
         })

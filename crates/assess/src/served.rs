@@ -272,10 +272,12 @@ pub(crate) fn served_loaded(work: &ReadWork, by: ServedBy) -> ServedBy {
     }
 }
 
-/// The share of a file without stored data; 0 if the file system does not report it.
+/// The share without stored data of what is read of a file; 0 if the file system does not report
+/// it.
 pub(crate) fn hole_share(fixture: &Fixture) -> f64 {
     let unwritten = fixture.layout.as_ref().map_or(0, |layout| layout.unwritten);
-    if fixture.size == 0 { 0.0 } else { unwritten as f64 / fixture.size as f64 }
+    let read = fixture.range();
+    if read.is_empty() { 0.0 } else { unwritten as f64 / (read.end - read.start) as f64 }
 }
 
 /// The share of all trials' bytes that came from holes: what neither the page cache, with the share

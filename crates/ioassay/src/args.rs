@@ -282,9 +282,12 @@ pub struct RunArgs {
     /// removed
     #[arg(conflicts_with = "file", value_hint = ValueHint::DirPath)]
     pub directory: Option<PathBuf>,
-    /// Read this file instead of a test file; it is never opened for writing
+    /// Read this file or block device instead of a test file; it is never opened for writing
     #[arg(long, conflicts_with_all = ["size", "keep"])]
     pub file: Option<PathBuf>,
+    /// With --file: read so many bytes of it, from --offset on
+    #[arg(long, value_name = "SIZE", requires = "file", conflicts_with = "directory")]
+    pub length: Option<String>,
     /// Write to this block device instead of a test file. Destroys all data on it: repeat its name
     /// with --destroy
     #[arg(long, conflicts_with_all = ["file", "directory", "keep"], requires = "destroy")]

@@ -1,4 +1,5 @@
-//! Actors beside a trial, each in a worker process, with a file of its own or that of the case.
+//! Actors beside a trial, each in a worker process: with a file of its own or that of the case, or
+//! on memory.
 
 use crate::files::Files;
 use crate::fixture::TestFile;
@@ -6,9 +7,9 @@ use crate::scratch::Scratch;
 use crate::stop::Stop;
 use crate::validation::{validate, worded};
 use crate::worker_process::WorkerProcess;
-use model::case::Work;
+use model::case::{Case, OWN_PEER, Work};
 use model::evidence::{Evidence, Probe};
-use model::plan::{Actor, ActorFile};
+use model::plan::{Actor, ActorFile, Plan};
 use model::random::mix;
 use model::sample::Sample;
 use model::shape::{Calibrated, chosen};
@@ -16,6 +17,7 @@ use model::trial::{Beside, Job, Outcome};
 use model::units;
 use std::time::{Duration, Instant};
 use witness::counters::{Snapshot, Witness};
+use witness::placement;
 
 /// How long actors run before a trial begins. Then the device's queues are as full as they get.
 pub(crate) const LEAD: Duration = Duration::from_millis(200);
@@ -24,12 +26,16 @@ pub(crate) const LEAD: Duration = Duration::from_millis(200);
 /// may a trial's last operation.
 const TAIL: Duration = Duration::from_millis(300);
 
+/// How much longer a trial takes beside actors than alone, at least.
+pub(crate) const AROUND: Duration = LEAD.saturating_add(TAIL);
+
 /// An actor with its worker.
 #[derive(Debug)]
 pub(crate) struct Companion<'a> {
     pub(crate) actor: &'a Actor,
     pub(crate) worker: WorkerProcess,
-    file: &'a TestFile,
+    /// None on memory.
+    file: Option<&'a TestFile>,
     job: Job,
     /// When it began.
     since: Instant,
@@ -53,19 +59,22 @@ impl<'a> Companion<'a> {
             ActorFile::Own => (files.of_actor(&actor.name), None),
             ActorFile::Case => (shared, of_case.shared),
         };
-        let file =
-            file.ok_or_else(|| format!("there is no file for the actor '{}'", actor.name))?;
+        if file.is_none() && actor.case.memory().is_none() {
+            return Err(format!("there is no file for the actor '{}'", actor.name));
+        }
         let mut own = actor.case.clone();
         let time = of_case.case.time();
         own.set_time(LEAD.saturating_add(time).saturating_add(TAIL.max(time / 4)));
         let job = Job {
             case: own,
             seed: mix(of_case.seed ^ (number + 1)),
-            file: Some(file.path().to_path_buf()),
+            file: file.map(|file| file.path().to_path_buf()),
             source: None,
             shared: contents,
             shape: chosen(calibrated, actor.case.walk()),
             launch: None,
+            cpus: Vec::new(),
+            duty: actor.duty,
         };
         let (since, counters, evidence) = (Instant::now(), None, Evidence::default());
         Ok(Companion { actor, worker, file, job, since, counters, evidence })
@@ -104,15 +113,15 @@ impl<'a> Companion<'a> {
         let name = actor.name.clone();
         let mut beside = Beside { name, outcome, evidence, expected_digest: None, read_back: None };
         if let Outcome::Done(sample) = &beside.outcome {
-            match &job.case.work {
+            match (&job.case.work, file) {
                 // What it read of a shared file depends on when it did.
-                Work::Read(_) if job.shared.is_some() => {}
-                Work::Read(work) => {
+                (Work::Read(_), _) if job.shared.is_some() => {}
+                (Work::Read(work), Some(file)) => {
                     let answers = file.answers(work.touch);
                     beside.expected_digest =
                         answers.and_then(|table| job.expected_digest(table, sample));
                 }
-                Work::Write(work) => {
+                (Work::Write(work), Some(file)) => {
                     let content = work.content(job.seed);
                     let scratch = Scratch::Kept(file);
                     match scratch.read_back(&job, sample, content, probe, stop) {
@@ -122,19 +131,36 @@ impl<'a> Companion<'a> {
                         }
                     }
                 }
-                Work::Memory(_) | Work::Metadata(_) | Work::Command(_) => {}
+                (Work::Memory(work), _) => {
+                    beside.expected_digest = work.expected_digest(job.seed, sample);
+                }
+                (_, None) | (Work::Metadata(_) | Work::Command(_), _) => {}
             }
         }
         (beside, worker)
     }
 }
 
-/// Sends their jobs to all actors. Returns an outcome if one cannot begin.
+/// The CPUs for a case on memory and the actors beside it, in the order in which their threads take
+/// them; none if no case of the plan has actors on memory.
+pub(crate) fn cpus(plan: &Plan, case: &Case) -> Vec<u32> {
+    let is_placed = case.memory().is_some() && case.peer == OWN_PEER;
+    let has_loads = || plan.actors.iter().any(|actor| actor.case.memory().is_some());
+    let cpus = (is_placed && has_loads()).then(placement::by_core).flatten();
+    cpus.map(|cpus| cpus.in_order().collect()).unwrap_or_default()
+}
+
+/// Sends their jobs to all actors beside a trial with the job `of_case`. Those on memory get the
+/// CPUs that the case leaves. Returns an outcome if one cannot begin.
 ///
 /// # Errors
 /// Why a worker is unusable.
-pub(crate) fn prepare(all: &mut [Companion]) -> Result<Option<Outcome>, String> {
+pub(crate) fn prepare(all: &mut [Companion], of_case: &Job) -> Result<Option<Outcome>, String> {
+    let mut free = of_case.cpus.iter().copied().skip(of_case.case.threads() as usize);
     for companion in all {
+        if let Some(work) = companion.job.case.memory() {
+            companion.job.cpus = free.by_ref().take(work.threads as usize).collect();
+        }
         let name = &companion.actor.name;
         let outcome = companion.worker.prepare(&companion.job).map_err(|e| of_actor(name, &e))?;
         if let Some(outcome) = outcome {

@@ -2,7 +2,7 @@
 
 mod needs;
 
-use self::needs::{FileNeeds, needed_actors};
+use self::needs::{FileNeeds, needed_actors, read_parts_of};
 use crate::device::ExclusiveDisk;
 use crate::directory::{Directory, Remains};
 use crate::fixture::{FilePurpose, OwnFile, Stay, TestFile};
@@ -39,8 +39,8 @@ pub enum Target {
 /// The files of a run.
 #[derive(Debug, Default)]
 pub struct Files {
-    /// Files that are read, by size.
-    read: BTreeMap<u64, TestFile>,
+    /// Files that are read, by what is read of them.
+    read: BTreeMap<(u64, u64), TestFile>,
     /// Files that are copied, by size, if they are on a separate storage.
     sources: BTreeMap<u64, TestFile>,
     /// Files that cases or their actors overwrite, by size.
@@ -80,9 +80,11 @@ impl Maker<'_> {
         let directory = match self.target {
             Target::Memory => return Ok(Files::default()),
             Target::File(own) => {
-                let file = TestFile::open(own)?;
-                let read = [(file.fixture().size, file)].into();
-                return Ok(Files { read, ..Files::default() });
+                let mut files = Files::default();
+                for range in read_parts_of(plan) {
+                    files.read.insert((range.start, range.end), TestFile::open(own, range)?);
+                }
+                return Ok(files);
             }
             Target::Device(disk) => {
                 let mut kept = BTreeMap::new();
@@ -111,7 +113,7 @@ impl Maker<'_> {
                 let probe = environment.storage.and_then(|storage| storage.residency_probe);
                 file.evict_if_possible(probe);
             }
-            files.read.insert(size, file);
+            files.read.insert((0, size), file);
         }
         for &size in &needs.copied {
             let Some(source) = source else { break };
@@ -160,7 +162,7 @@ impl Maker<'_> {
         if let Some(names) = &mut files.names {
             names.meet(directory, &meeting)?;
         }
-        let read: Vec<u64> = files.read.keys().copied().collect();
+        let read: Vec<u64> = files.read.keys().map(|(_, end)| *end).collect();
         files.shared.meet((self.plan, rank), directory, &read, meeting, watch)
     }
 
@@ -249,9 +251,12 @@ impl Files {
             Work::Read(work) if work.io.files == Whose::Shared => {
                 self.shared.of(&case.work).ok().flatten()
             }
-            Work::Read(work) => self.shared.of_next(work.io.size).or(self.read.get(&work.io.size)),
+            Work::Read(work) => {
+                let part = work.io.range();
+                self.shared.of_next(work.io.size).or(self.read.get(&(part.start, part.end)))
+            }
             Work::Write(work) if work.op == Op::Copy => {
-                self.sources.get(&work.io.size).or(self.read.get(&work.io.size))
+                self.sources.get(&work.io.size).or(self.read.get(&(0, work.io.size)))
             }
             Work::Write(_) | Work::Memory(_) | Work::Metadata(_) | Work::Command(_) => None,
         }
@@ -290,7 +295,7 @@ impl Files {
     /// All files of cases that stay during the run: those of another host in place of this one's
     /// that it reads.
     pub fn all(&self) -> impl Iterator<Item = &TestFile> {
-        let read = self.read.iter().filter(|(size, _)| self.shared.of_next(**size).is_none());
+        let read = self.read.iter().filter(|((_, end), _)| self.shared.of_next(*end).is_none());
         let own = read.map(|(_, file)| file).chain(self.sources.values());
         own.chain(self.kept.values()).chain(self.shared.iter())
     }
@@ -451,8 +456,14 @@ mod tests {
             |target: &Target, has_source| written_before_trials(&plan, target, has_source);
         assert_eq!(written(&directory, false), 2 << 20, "one file serves both");
         assert_eq!(written(&directory, true), 4 << 20);
-        let own =
-            OwnFile { path: "/own".into(), size: 1 << 20, identity: String::new(), modified: None };
+        let own = OwnFile {
+            path: "/own".into(),
+            size: 1 << 20,
+            identity: String::new(),
+            modified: None,
+            is_device: false,
+            length: None,
+        };
         assert_eq!(written(&Target::File(own), false), 0);
     }
 

@@ -9,7 +9,7 @@ mod caching;
 mod own;
 
 use self::caching::CachedBy;
-pub use self::own::{OwnFile, metadata_of};
+pub use self::own::OwnFile;
 use crate::device::ExclusiveDisk;
 use crate::directory::{Directory, OwnName};
 use crate::progress::Progress;
@@ -118,7 +118,7 @@ impl TestFile {
         if let (Stay::Kept, Some(name)) = (stay, &mut name) {
             name.keep();
         }
-        let layout = layout_of(&file, size, &there)?;
+        let layout = layout_of(&file, 0..size, &there)?;
         let fixture = Fixture { layout, ..fixture_of(there, content) };
         Ok(TestFile { name, ..TestFile::new(fixture, file, Some(content)) })
     }
@@ -198,6 +198,11 @@ impl TestFile {
         &self.fixture
     }
 
+    /// The bytes of it that are used.
+    pub fn range(&self) -> Range<u64> {
+        self.fixture.range()
+    }
+
     /// The path through which workers open it.
     pub fn path(&self) -> &Path {
         &self.path
@@ -228,7 +233,8 @@ impl TestFile {
 
 /// The entry in the record of a file with this content.
 fn fixture_of(path: PathBuf, Content { seed, size, .. }: Content) -> Fixture {
-    Fixture { path, size, seed: Some(seed), identity: None, layout: None }
+    let (part, zeros) = (None, None);
+    Fixture { path, size, part, seed: Some(seed), identity: None, zeros, layout: None }
 }
 
 fn and_its_name((file, name): (File, OwnName)) -> (File, Option<OwnName>) {
@@ -290,8 +296,8 @@ pub fn write_range(
     Ok(())
 }
 
-fn layout_of(file: &File, size: u64, path: &Path) -> Result<Option<FileLayout>> {
-    witness::layout(file, size)
+fn layout_of(file: &File, range: Range<u64>, path: &Path) -> Result<Option<FileLayout>> {
+    witness::layout(file, range)
         .with_context(|| format!("failed to read the layout of '{}' on its device", path.display()))
 }
 

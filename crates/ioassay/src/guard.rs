@@ -94,12 +94,17 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
 
+    fn opened(path: &Path) -> TestFile {
+        let own = OwnFile::of(path).unwrap();
+        TestFile::open(&own, 0..own.size).unwrap()
+    }
+
     /// The complaint about a file of 5 bytes after `act`.
     fn after(act: impl Fn(&Path)) -> Option<String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, "bytes").unwrap();
-        let file = TestFile::open(&OwnFile::of(&path).unwrap()).unwrap();
+        let file = opened(&path);
         let guard = Guard::of(&file).unwrap();
         // File times are as coarse as the OS's clock.
         std::thread::sleep(std::time::Duration::from_millis(20));
@@ -112,7 +117,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         std::fs::write(&path, "bytes").unwrap();
-        let file = TestFile::open(&OwnFile::of(&path).unwrap()).unwrap();
+        let file = opened(&path);
         assert!(Guard::of(&file).is_some());
         std::thread::sleep(std::time::Duration::from_millis(20));
         File::options().append(true).open(&path).unwrap().write_all(b"more").unwrap();
@@ -150,7 +155,7 @@ mod tests {
             let folder = tempfile::tempdir_in(".").unwrap();
             let path = folder.path().join("file");
             std::fs::write(&path, vec![7; 1 << 16]).unwrap();
-            let file = TestFile::open(&OwnFile::of(&path).unwrap()).unwrap();
+            let file = opened(&path);
             let guard = Guard::of(&file).unwrap();
             std::thread::sleep(std::time::Duration::from_millis(20));
             act(&path);

@@ -8,6 +8,7 @@
 //! rounds = 10
 //! time = "1s"             # maximum per trial
 //! ceilings = true         # whether to measure the ceilings too
+//! sustain = "1min"        # the trials of a case follow each other, for this time
 //!
 //! [axes]                  # for all file groups; each value may be a list
 //! block = "4KiB"
@@ -43,7 +44,7 @@ use crate::fio::ImportedJobs;
 use crate::group::{self, AxisGrid};
 use crate::symbol::resolve;
 use anyhow::{Result, bail};
-pub use built_in::{BUILT_IN, find, text};
+pub use built_in::{BUILT_IN, find, text, view_of};
 pub use jobs::of_jobs;
 use model::axis::Axis;
 use model::case::{Case, Kind, Touch};
@@ -94,6 +95,8 @@ pub struct Recipe {
     /// Whether ceilings are measured too.
     #[serde(default = "default_ceilings")]
     pub ceilings: bool,
+    /// How long each case goes on, if its trials follow each other.
+    pub sustain: Option<String>,
     /// Whether threads of pread measure what io_uring was to measure, where the OS refuses it.
     #[serde(default)]
     pub fallback: bool,
@@ -153,13 +156,6 @@ pub struct Changes {
     pub is_own_file: bool,
     /// The cases of [`Recipe::relatives`], at rates that were found for them.
     pub loads: Vec<Case>,
-}
-
-/// The view of a plan, or that of the built-in recipe with its name if an older program wrote the
-/// plan without one.
-pub fn view_of(plan: &Plan) -> View {
-    let built_in = || Some(parse(text(&plan.recipe).ok()?).ok()?.view);
-    plan.view.clone().or_else(built_in).unwrap_or_default()
 }
 
 /// Parses a recipe.
@@ -349,6 +345,7 @@ impl Recipe {
         plan.goals = self.goals.clone();
         let mut cases = self.cases(changes, environment)?;
         let loads = self.relatives(changes, environment)?;
+        effect::check_offsets(changes, &cases)?;
         let open = loads.iter().map(|load| load.at(1)).chain(changes.loads.iter().cloned());
         effect::check(&changes.axes, &cases.iter().cloned().chain(open).collect::<Vec<Case>>())?;
         if self.falls_back(changes) {

@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use assess::records::{RecordDifference, apart};
 use model::axis::of_older;
 use model::case::Case;
-use model::host::FileLayout;
+use model::host::{FileLayout, Fixture};
 use model::plan::Plan;
 use model::record::{End, Header, Record, RecordLine, Resumed};
 use model::units;
@@ -90,11 +90,15 @@ impl Interrupted {
     /// The file as it was then, if `own` is the same one, with as many bytes or more: what others
     /// added is not read.
     pub fn as_then(&self, own: OwnFile) -> OwnFile {
-        let mut files = self.record.header.fixtures.iter().filter(|file| file.seed.is_none());
-        let then = files
-            .next()
+        let then = self
+            .own_file()
             .filter(|then| then.identity.as_ref() == Some(&own.identity) && then.size <= own.size);
         OwnFile { size: then.map_or(own.size, |then| then.size), ..own }
+    }
+
+    /// The user's own file, or the first part of it that was read.
+    fn own_file(&self) -> Option<&Fixture> {
+        self.record.header.fixtures.iter().find(|file| file.seed.is_none())
     }
 
     /// Refuses to go on with the plan and the surroundings of `now`, and with the user's own file,
@@ -103,7 +107,8 @@ impl Interrupted {
     /// # Errors
     /// What differs.
     pub fn check(&self, now: &Header, own: Option<&OwnFile>) -> Result<()> {
-        self.check_with(now, own, own.and_then(OwnFile::layout))
+        let part = self.own_file().map(|file| file.range());
+        self.check_with(now, own, own.zip(part).and_then(|(own, part)| own.layout(part)))
     }
 
     fn check_with(
@@ -117,12 +122,11 @@ impl Interrupted {
         let text = |path: Option<&Path>| {
             path.map_or("none".to_string(), |path| path.to_string_lossy().into_owned())
         };
-        let mut files = then.fixtures.iter().filter(|file| file.seed.is_none());
         let place = |header: &Header| {
             text(header.storage.as_ref().map(|storage| storage.directory.as_path()))
         };
         note(&mut list, "directory", place(then), place(now));
-        let own_then = files.next();
+        let own_then = self.own_file();
         let path_of = own_then.map(|file| file.path.as_path());
         note(&mut list, "your own file", text(path_of), text(own.map(|own| own.path.as_path())));
         let identity = own_then.and_then(|file| file.identity.clone());
@@ -268,7 +272,6 @@ fn plans_apart(then: &Plan, now: &Plan) -> Vec<RecordDifference> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::host::Fixture;
     use model::rank::Rank;
     use model::setup::Node;
     use model::zoo;
@@ -306,7 +309,14 @@ mod tests {
             assert!(error.contains(expected), "{error}");
         };
         let (identity, modified) = ("2".to_string(), None);
-        let named = OwnFile { path: "/x".into(), size: 1, identity, modified };
+        let named = OwnFile {
+            path: "/x".into(),
+            size: 1,
+            identity,
+            modified,
+            is_device: false,
+            length: None,
+        };
         let own = interrupted.check(header, Some(&named)).unwrap_err().to_string();
         assert!(own.contains("your own file: none in the record, /x now"), "{own}");
         check(&|now| now.plan.recipe = "other".to_string(), "recipe: ");
@@ -333,7 +343,14 @@ mod tests {
         let mut then = cut();
         let seven = "inode 7 of 1".to_string();
         let (identity, modified) = (seven.clone(), None);
-        let named = OwnFile { path: "/log".into(), size: 1 << 30, identity, modified };
+        let named = OwnFile {
+            path: "/log".into(),
+            size: 1 << 30,
+            identity,
+            modified,
+            is_device: false,
+            length: None,
+        };
         let fixture = &mut then.header.fixtures[0];
         (fixture.path, fixture.seed, fixture.identity) = (named.path.clone(), None, Some(seven));
         fixture.size = named.size;
@@ -356,11 +373,26 @@ mod tests {
     fn the_same_file_is_refused_if_it_is_stored_in_another_way() {
         let mut then = cut();
         let (identity, modified) = ("inode 7".to_string(), None);
-        let named = OwnFile { path: "/log".into(), size: 1 << 20, identity, modified };
+        let named = OwnFile {
+            path: "/log".into(),
+            size: 1 << 20,
+            identity,
+            modified,
+            is_device: false,
+            length: None,
+        };
         let identity = Some(named.identity.clone());
         let layout = FileLayout { unwritten: 0, encoded: 0, extents: Some(1) };
         let (path, size, layout_then) = (named.path.clone(), named.size, Some(layout.clone()));
-        then.header.fixtures[0] = Fixture { path, size, seed: None, identity, layout: layout_then };
+        then.header.fixtures[0] = Fixture {
+            path,
+            size,
+            part: None,
+            zeros: None,
+            seed: None,
+            identity,
+            layout: layout_then,
+        };
         let header = then.header.clone();
         let (_folder, interrupted) = interrupted(then);
         let interrupted = interrupted.unwrap();

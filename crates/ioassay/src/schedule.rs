@@ -236,7 +236,8 @@ impl<'a> Run<'a> {
                 let is_bad = trial.sample().is_none();
                 trials.push(trial);
                 let is_over = case_began.elapsed() >= budget;
-                let is_last = is_bad || is_over || assess::is_steady(case, &trials);
+                let may_end = !self.site.plan.whole_time;
+                let is_last = is_bad || is_over || (may_end && assess::is_steady(case, &trials));
                 let trial = trials.last_mut().expect("one was just made");
                 if is_last {
                     // Earlier, this would have been a pause.

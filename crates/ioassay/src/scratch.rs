@@ -190,6 +190,8 @@ mod tests {
             shared: None,
             shape: None,
             launch: None,
+            cpus: Vec::new(),
+            duty: model::actor::Duty::WHOLE,
         };
         let read_back = scratch.read_back(&job, &sample, content, None, &Stop::default());
         read_back.expect("it can be read").expect("all was written")
@@ -246,6 +248,8 @@ mod tests {
             shared: None,
             shape: None,
             launch: None,
+            cpus: Vec::new(),
+            duty: model::actor::Duty::WHOLE,
         };
         let read_back = scratch.read_back(&job, &sample, content, None, &Stop::default());
         assert!(read_back.is_err(), "{read_back:?}");

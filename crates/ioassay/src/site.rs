@@ -1,5 +1,4 @@
-//! Runs a trial: sets the cache state, collects evidence, lets the worker run and collects evidence
-//! again.
+//! Runs a trial: sets the cache state, and collects evidence before and after the worker runs.
 
 mod carryover;
 mod making;
@@ -182,6 +181,7 @@ impl Site<'_> {
         let seed = names.map_or(seed, NamesInUse::seed);
         let mut job = stage.job(case, seed, self.plan.part(case));
         job.shape = chosen(self.calibrated, case.walk());
+        job.cpus = beside::cpus(self.plan, case);
         let outcome = self.outcome(left, &job, &stage, (case, files), &mut trial);
         trial.outcome = outcome.inspect_err(|_| self.undo(&stage))?;
         trial.outcome = worded(trial.outcome, |reason| match &*case.peer {
@@ -274,7 +274,8 @@ impl Site<'_> {
         if case.is_open() && stage.file().is_some() {
             self.stop.wait(crate::load::GAP);
         }
-        trial.evidence.folio_bytes = stage.cached().and_then(TestFile::folio_bytes);
+        let cached = stage.cached().filter(|_| case.cache() != Some(Cache::Direct));
+        trial.evidence.folio_bytes = cached.and_then(TestFile::folio_bytes);
         let outcome = self.perform(worker, job, stage, &mut companions, &mut trial.evidence);
         note_disturbed(case, stage, &trial.evidence);
         let outcome = outcome?;
@@ -332,7 +333,7 @@ impl Site<'_> {
         companions: &mut [Companion],
         evidence: &mut Evidence,
     ) -> Result<Outcome, String> {
-        if let Some(outcome) = beside::prepare(companions)? {
+        if let Some(outcome) = beside::prepare(companions, job)? {
             return Ok(outcome);
         }
         if let Some(outcome) = worker.prepare(job)? {

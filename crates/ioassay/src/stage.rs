@@ -4,12 +4,14 @@ use crate::data_files::DataFiles;
 use crate::fixture::TestFile;
 use crate::names::NamesInUse;
 use crate::scratch::Scratch;
+use model::actor::Duty;
 use model::case::{Case, Work};
 use model::command::JudgedCommand;
 use model::part::Part;
 use model::sample::Sample;
 use model::trial::Job;
 use std::fs::File;
+use std::ops::Range;
 use witness::page_cache;
 
 /// The files of a trial.
@@ -43,7 +45,8 @@ impl Stage<'_> {
         let mut case = Case { beside: Vec::new(), ..case.clone() };
         case.part_mut().into_iter().for_each(|own| *own = part);
         let launch = self.command.map(|(command, _)| Box::new(command.launch()));
-        Job { case, seed, file, source, shared: self.shared, shape: None, launch }
+        let (shared, cpus, duty) = (self.shared, Vec::new(), Duty::WHOLE);
+        Job { case, seed, file, source, shared, shape: None, launch, cpus, duty }
     }
 
     /// A worker's words, with the names of the files in place of the paths through which it opened
@@ -94,9 +97,9 @@ impl Stage<'_> {
 
     /// The file whose page cache state is inspected, and how much of it: others may add to a
     /// user's own file.
-    pub fn file(&self) -> Option<(&File, u64)> {
+    pub fn file(&self) -> Option<(&File, Range<u64>)> {
         let written = self.target.map(|scratch| (scratch.file(), page_cache::WHOLE));
-        written.or(self.read.map(|read| (read.file(), read.fixture().size)))
+        written.or(self.read.map(|read| (read.file(), read.range())))
     }
 }
 

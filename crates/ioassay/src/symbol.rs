@@ -3,6 +3,7 @@
 
 use anyhow::{Result, bail};
 use model::case::{Case, OWN_PEER};
+use model::company;
 use model::environment::Environment;
 use model::host::Host;
 use model::units;
@@ -19,6 +20,8 @@ pub fn resolve(axis: &str, text: &str, environment: &Environment) -> Result<Vec<
         // On several hosts, this is resolved before (`recipe/hosts.rs`).
         ("hosts", "doubling") => one("1".to_string()),
         ("threads", "cores") => one(cores.to_string()),
+        // Where none can run, the case beside which they would is skipped.
+        ("threads", "apart") => one(company::threads_apart(host).unwrap_or(1).max(1).to_string()),
         ("threads", "ramp") => doublings(1, cores.into(), |threads| threads.to_string()),
         ("threads", "sweep") => doublings(1, 2 * u64::from(cores), |threads| threads.to_string()),
         ("stride", "page") => one(host.page.to_string()),

@@ -220,6 +220,8 @@ mod tests {
             shared: None,
             shape: None,
             launch: None,
+            cpus: Vec::new(),
+            duty: model::actor::Duty::WHOLE,
         }
     }
 

@@ -9,7 +9,7 @@ use crate::list::listed;
 
 /// What `ioassay run` has and `ioassay survey` lacks, besides the axes. Its recipe and its size are
 /// those of every survey, so that surveys can be compared.
-const NOT_OF_SURVEY: [&str; 16] = [
+const NOT_OF_SURVEY: [&str; 17] = [
     "at-least",
     "destroy",
     "device",
@@ -18,6 +18,7 @@ const NOT_OF_SURVEY: [&str; 16] = [
     "goal",
     "hold",
     "invocations",
+    "length",
     "memory",
     "no-ceilings",
     "peers",
@@ -29,7 +30,7 @@ const NOT_OF_SURVEY: [&str; 16] = [
 ];
 
 /// What `ioassay run` has and `ioassay gate` lacks: it measures two sides in directories.
-const NOT_OF_GATE: [&str; 22] = [
+const NOT_OF_GATE: [&str; 23] = [
     "at-least",
     "at-once",
     "control",
@@ -45,6 +46,7 @@ const NOT_OF_GATE: [&str; 22] = [
     "keep",
     "launcher",
     "launchers",
+    "length",
     "listen",
     "memory",
     "no-ceilings",

@@ -13,6 +13,7 @@ mod hosts;
 mod metadata;
 mod command;
 mod writing;
+mod place;
 mod table;
 mod case;
 mod form;
@@ -29,8 +30,8 @@ pub use form::AxesForm;
 pub use table::AXES;
 pub use usual::Usual;
 
-pub use number::rate as parse_rate;
 use number::{count, rate, small};
+pub use number::{offset as parse_offset, rate as parse_rate};
 use say::Say;
 use usual::NEVER;
 

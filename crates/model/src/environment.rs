@@ -40,6 +40,7 @@ impl Environment<'_> {
                 .or_else(|| self.isa_refusal(work.isa))
                 .or_else(|| self.load_refusal(work))
                 .or_else(|| self.buffer_refusal(case))
+                .or_else(|| self.offset_refusal(&work.io))
                 .or_else(|| self.storage_refusal(&work.io))
                 .or_else(|| self.poll_refusal(work)),
             Work::Write(work) => cut_refusal(&work.io)
@@ -51,14 +52,10 @@ impl Environment<'_> {
                 work.refusal().or_else(|| refusal::of_names(work, self.storage?))
             }
             Work::Command(_) => None,
-            Work::Memory(work) => {
-                self.isa_refusal(work.isa).or_else(|| kernel_refusal(work)).or_else(|| {
-                    self.memory_refusal(
-                        "a working set",
-                        work.footprint(self.host.page, self.host.huge_page_bytes()),
-                    )
-                })
-            }
+            Work::Memory(work) => self
+                .isa_refusal(work.isa)
+                .or_else(|| kernel_refusal(work))
+                .or_else(|| self.memory_refusal("a working set", self.footprint(work))),
         })
     }
 
@@ -77,9 +74,14 @@ impl Environment<'_> {
         (!known).then(|| format!("this processor has no {isa}"))
     }
 
+    /// Bytes that the arrays of `work` occupy here.
+    pub(crate) fn footprint(&self, work: &MemoryWork) -> u64 {
+        work.footprint(self.host.page, self.host.huge_page_bytes())
+    }
+
     /// Refuses excessive memory in advance: allocating it would make the OS kill this program or
     /// another. If the size of memory is unknown, nothing is refused.
-    fn memory_refusal(&self, what: &str, bytes: u64) -> Option<String> {
+    pub(crate) fn memory_refusal(&self, what: &str, bytes: u64) -> Option<String> {
         let available = self.host.memory_available?;
         let reserve = available / MEMORY_RESERVE_PARTS;
         (bytes > available - reserve).then(|| {
@@ -101,8 +103,9 @@ impl Environment<'_> {
     }
 
     /// Why the file of `case` cannot be in the page cache as a whole. For files that the run
-    /// creates: pages of others may count as the memory of other control groups.
-    pub fn warm_refusal(&self, case: &Case) -> Option<String> {
+    /// creates: pages of others may count as the memory of other control groups. `remedy` is what
+    /// the user can do.
+    pub fn warm_refusal(&self, case: &Case, remedy: &str) -> Option<String> {
         let size = case.file_size().filter(|_| case.cache() == Some(Cache::Warm))?;
         let available = self.host.memory_available.filter(|available| size > *available)?;
         let whose = match self.host.memory_quota {
@@ -110,7 +113,7 @@ impl Environment<'_> {
             None => "this machine",
         };
         Some(format!(
-            "a file of {} cannot be warm: {whose} has {} of memory for it; choose a smaller --size",
+            "a file of {} cannot be warm: {whose} has {} of memory for it; {remedy}",
             units::bytes(size),
             units::bytes_rounded(available),
         ))
@@ -161,6 +164,18 @@ impl Environment<'_> {
             ));
         }
         self.memory_refusal(what, bytes)
+    }
+
+    /// Refuses parts of a file that begin within a page: files are cached and evicted by pages.
+    fn offset_refusal(&self, io: &Io) -> Option<String> {
+        let page = self.host.page.max(1);
+        (!io.offset.is_multiple_of(page)).then(|| {
+            format!(
+                "the offset {} is not a multiple of a page of {}, by which files are cached",
+                units::bytes(io.offset),
+                units::bytes(page)
+            )
+        })
     }
 
     /// Refuses to poll queues that have no polling, where the OS would fail each read.

@@ -2,6 +2,8 @@
 
 use crate::case::{Isa, Populated};
 use crate::evidence::{Limit, Probe};
+use crate::fixture::lossy;
+pub use crate::fixture::{FileLayout, FilePart, Fixture, ZeroBlocks};
 use crate::layer::Layer;
 use crate::named;
 use crate::path::{Hop, WriteCache};
@@ -9,8 +11,8 @@ use crate::platform::Platform;
 use crate::setup::Setup;
 use crate::units;
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::path::{Path, PathBuf};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::path::PathBuf;
 
 /// The machine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -294,6 +296,10 @@ pub struct Storage {
     /// drives are those of [`crate::vitals::in_use`]. `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Box<Hop>>,
+    /// Whether a block device that is used without a file system can discard blocks, and so may
+    /// read some from nowhere; `None` of file systems, if unknown, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discards: Option<bool>,
     /// Whether no `/sys` shows this machine's block devices: only that hides what is below.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lacks_sys: bool,
@@ -309,36 +315,6 @@ pub struct AtomicWrites {
     pub least: u32,
     /// The largest.
     pub most: u32,
-}
-
-/// How a file is stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Layout")]
-pub struct FileLayout {
-    /// Bytes without stored data: holes, and extents allocated but never written.
-    pub unwritten: u64,
-    /// Bytes stored in another form: compressed, or inside metadata.
-    pub encoded: u64,
-    /// Number of extents; null if the file system does not report it.
-    pub extents: Option<u64>,
-}
-
-/// A test file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Fixture {
-    /// Its path.
-    #[serde(serialize_with = "lossy")]
-    pub path: PathBuf,
-    /// Its size in bytes.
-    pub size: u64,
-    /// The seed of its content; null for a user's own file, whose content is unknown.
-    pub seed: Option<u64>,
-    /// What tells a user's own file from another under its name: its inode number and, where the
-    /// file system knows it, when it was created. Unknown in older records.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub identity: Option<String>,
-    /// How it is stored; null if the file system does not report it.
-    pub layout: Option<FileLayout>,
 }
 
 /// A part of a storage that a power cut takes, or that cannot be seen.
@@ -360,11 +336,6 @@ named! {
         /// The journal, in which a file system commits its changes.
         Journal "journal",
     }
-}
-
-/// Paths need not be Unicode, but JSON must be: invalid characters are replaced.
-fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&path.to_string_lossy())
 }
 
 /// Formats CPU numbers as `0-3,8`, in their order.

@@ -6,6 +6,7 @@ use crate::named;
 use crate::part::{Part, Whose};
 use crate::pattern::{BlockOrder, Pattern, Share, ThreadSteps, Visits};
 use crate::zipf::{Theta, Zipf};
+use std::ops::Range;
 use std::time::Duration;
 
 named! {
@@ -41,7 +42,10 @@ pub struct Io {
     pub stride: u64,
     /// The exponent of a zipf pattern.
     pub theta: Theta,
-    /// Size of the file in bytes.
+    /// Where the bytes that are used begin in the file. Only those of a user's own file begin
+    /// elsewhere than at its start.
+    pub offset: u64,
+    /// Size in bytes of the file, or of the part of it that is used.
     pub size: u64,
     /// Size of an operation in bytes.
     pub block: u64,
@@ -82,6 +86,7 @@ impl Default for Io {
             pattern: Pattern::Sequential,
             stride: 1,
             theta: Theta::USUAL,
+            offset: 0,
             size: 0,
             block: 1,
             depth: 1,
@@ -111,7 +116,12 @@ impl Io {
     /// The blocks that `thread` visits in a trial with `seed`. They are the same in every pass.
     pub fn visits(&self, thread: u32, seed: u64) -> Visits {
         let order = BlockOrder::new(self.pattern, self.blocks(), self.stride, self.theta, seed);
-        Visits::new(order, self.steps(thread), self.block, self.size)
+        Visits::new(order, self.steps(thread), self.block, self.size).from(self.offset)
+    }
+
+    /// The bytes of the file that are used.
+    pub fn range(&self) -> Range<u64> {
+        self.offset..self.offset.saturating_add(self.size)
     }
 
     /// The largest share of the operations that a cache of `bytes` can serve if it keeps the same
@@ -139,5 +149,36 @@ impl Io {
         let first = u64::from(self.part.number) * threads;
         let all = u64::from(self.part.of) * threads;
         ThreadSteps::of(self.share, self.operations(), first + u64::from(thread), all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    proptest! {
+        #[test]
+        fn a_part_of_a_file_is_visited_and_nothing_outside(
+            (pattern, share) in (select(Pattern::ALL), select(Share::ALL)),
+            (offset, size) in (0u64..1 << 50, 1u64..300_000),
+            (block, stride) in (1u64..5_000, 1u64..40),
+            (threads, seed) in (1u32..9, any::<u64>()),
+        ) {
+            let io = Io { pattern, share, offset, size, block, stride, threads, ..Io::default() };
+            let mut bytes = 0;
+            for thread in 0..threads {
+                let visits = io.visits(thread, seed);
+                for index in 0..visits.count().min(2_000) {
+                    let (start, length) = visits.block(index);
+                    let end = start + length;
+                    prop_assert!(start >= offset && end <= offset + size, "{start}..{end}");
+                    bytes += length;
+                }
+            }
+            let is_whole = pattern != Pattern::Zipf && io.blocks() < 2_000;
+            prop_assert!(!is_whole || bytes == size, "{bytes} of {size}");
+        }
     }
 }

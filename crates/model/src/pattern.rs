@@ -196,13 +196,19 @@ pub struct Visits {
     order: BlockOrder,
     steps: ThreadSteps,
     block: u64,
+    start: u64,
     size: u64,
 }
 
 impl Visits {
     /// The blocks of `block` bytes in a file of `size` bytes, at the `steps` of `order`.
     pub fn new(order: BlockOrder, steps: ThreadSteps, block: u64, size: u64) -> Visits {
-        Visits { order, steps, block, size }
+        Visits { order, steps, block, start: 0, size }
+    }
+
+    /// The same blocks in the part of a file that begins at `start`.
+    pub fn from(self, start: u64) -> Visits {
+        Visits { start, ..self }
     }
 
     /// Number of visits per pass.
@@ -211,12 +217,12 @@ impl Visits {
         self.steps.count
     }
 
-    /// Offset and length of visit `index`, which must be below [`Visits::count`]. The file's last
-    /// block may be short.
+    /// Offset in the file and length of visit `index`, which must be below [`Visits::count`]. The
+    /// last block may be short.
     #[inline(always)]
     pub fn block(&self, index: u64) -> (u64, u64) {
-        let offset = self.order.block(self.steps.step(index)) * self.block;
-        (offset, self.block.min(self.size - offset))
+        let place = self.order.block(self.steps.step(index)) * self.block;
+        (self.start + place, self.block.min(self.size - place))
     }
 
     /// Total bytes of the first `ops` visits, over as many passes as necessary; `None` on overflow,

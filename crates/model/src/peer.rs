@@ -87,6 +87,9 @@ impl Peer {
         if case.io().is_some_and(|io| io.pattern == Pattern::Zipf) {
             return Some(format!("the peer {} has no pattern zipf", self.name));
         }
+        if case.io().is_some_and(|io| io.offset > 0) {
+            return Some(format!("the peer {} reads files from their start", self.name));
+        }
         for (axis, value) in case.axes() {
             let Some(known) = self.axes.get(axis).filter(|known| !known.contains(&value)) else {
                 continue;

@@ -1,5 +1,6 @@
 //! The plan: the cases to measure, and skipped cases with reasons.
 
+use crate::actor::Duty;
 use crate::case::{Allocation, Cache, Case, Op, ReadWork, Work, WriteWork};
 use crate::command::JudgedCommand;
 use crate::content::ContentKind;
@@ -52,7 +53,7 @@ named! {
     }
 }
 
-/// Work on the same storage during the trials of the cases that name it.
+/// Work on the same storage, or on memory, during the trials of the cases that name it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Actor {
     /// Its name.
@@ -60,26 +61,38 @@ pub struct Actor {
     /// What it does; its time limit has no effect.
     pub case: Case,
     /// Its file.
-    #[serde(default, skip_serializing_if = "is_own_file")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub file: ActorFile,
+    /// How much of the time its loop over memory runs.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub duty: Duty,
 }
 
-fn is_own_file(file: &ActorFile) -> bool {
-    *file == ActorFile::Own
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Actor {
     /// An actor with a file of its own.
     pub fn own(name: &str, case: Case) -> Actor {
-        Actor { name: name.to_string(), case, file: ActorFile::Own }
+        Actor { name: name.to_string(), case, file: ActorFile::Own, duty: Duty::WHOLE }
+    }
+
+    /// What it does: the id of its case, and its duty.
+    pub fn does(&self) -> String {
+        let id = self.case.id();
+        if self.duty == Duty::WHOLE { id } else { format!("{id} duty:{}", self.duty) }
     }
 
     /// Why it cannot run during the trials of another case, if so. It must be able to go on for as
     /// long as they do, and its own file must not need a state that they would change.
     pub fn refusal(&self) -> Option<String> {
         let reason = match &self.case.work {
-            Work::Memory(_) | Work::Metadata(_) | Work::Command(_) => {
-                "an actor reads or writes a file"
+            Work::Metadata(_) | Work::Command(_) => {
+                "an actor reads or writes a file, or runs a loop over memory"
+            }
+            Work::Memory(work) if !work.kernel.is_bulk() => {
+                "an actor on memory moves bytes: use a kernel such as read or copy"
             }
             _ if self.case.is_null() => "the engine null does not use the storage",
             _ if !self.case.beside.is_empty() => "actors have no actors beside them",
@@ -109,7 +122,11 @@ impl Actor {
                 "with one sync at the end, it would end once its file was written: sync every so \
                  many blocks ('every'), or use sync none or dsync"
             }
-            Work::Read(_) | Work::Write(_) => return None,
+            _ if self.duty != Duty::WHOLE && self.case.memory().is_none() => {
+                "only a loop over memory has a duty: give the storage less to do in another way"
+            }
+            Work::Memory(_) if self.file == ActorFile::Case => "a loop over memory uses no file",
+            Work::Read(_) | Work::Write(_) | Work::Memory(_) => return None,
         };
         Some(format!("the actor '{}': {reason}", self.name))
     }
@@ -162,6 +179,9 @@ pub struct Plan {
     /// or until this time is up. `None` means that cases take turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sustain: Option<Duration>,
+    /// Whether only that time ends a case, so that what happens after a steady rate shows too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole_time: bool,
     /// The time that the run is given: after the planned rounds, the cases with the widest
     /// intervals are measured in further invocations until it is up. `None`: the rounds decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -244,6 +264,7 @@ impl Plan {
             seed,
             content: ContentKind::Random,
             sustain: None,
+            whole_time: false,
             budget: None,
             prune: false,
             memory_limit: None,

@@ -130,4 +130,8 @@ pub struct Processors {
     /// The NUMA nodes on whose CPUs this process may run; empty if the OS does not tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub usable_nodes: Vec<u32>,
+    /// How many CPUs this process may use that share no core with the first of them; null if the
+    /// OS does not tell who shares a core, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<u32>,
 }

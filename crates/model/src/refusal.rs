@@ -9,7 +9,7 @@ use crate::units;
 
 /// Why the blocks of `io` on `storage` cannot be read or written in its cache state.
 pub(crate) fn of_storage(io: &Io, storage: &Storage) -> Option<String> {
-    let Io { cache, block, .. } = *io;
+    let Io { cache, block, offset, .. } = *io;
     match cache {
         Cache::Cold if storage.medium == Medium::Ram && !storage.evictable => Some(format!(
             "{} keeps its files in memory and can't evict them, so nothing is cold here",
@@ -46,7 +46,7 @@ pub(crate) fn of_storage(io: &Io, storage: &Storage) -> Option<String> {
                 )
             })
         }
-        Cache::Direct => direct_refusal(block, &storage.direct, storage.noun()),
+        Cache::Direct => direct_refusal([block, offset], &storage.direct, storage.noun()),
         _ => None,
     }
 }
@@ -114,18 +114,19 @@ pub(crate) fn of_atomic(block: u64, storage: &Storage) -> Option<String> {
     Some(reason)
 }
 
-fn direct_refusal(block: u64, direct: &Direct, file_system: &str) -> Option<String> {
+fn direct_refusal([block, offset]: [u64; 2], direct: &Direct, file_system: &str) -> Option<String> {
     match *direct {
         Direct::Refused => Some(format!("{file_system} refuses O_DIRECT here")),
         Direct::Accepted { offset_align, .. } => {
             let align = u64::from(offset_align);
-            (!block.is_multiple_of(align)).then(|| {
-                format!(
-                    "O_DIRECT here needs blocks in multiples of {}, and {} is not",
-                    units::bytes(align),
-                    units::bytes(block)
-                )
-            })
+            let (what, odd) = [("blocks", block), ("offsets", offset)]
+                .into_iter()
+                .find(|(_, bytes)| !bytes.is_multiple_of(align))?;
+            Some(format!(
+                "O_DIRECT here needs {what} in multiples of {}, and {} is not",
+                units::bytes(align),
+                units::bytes(odd)
+            ))
         }
     }
 }

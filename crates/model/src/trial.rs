@@ -1,5 +1,6 @@
 //! A request, its answer, and the evidence around it.
 
+use crate::actor::Duty;
 use crate::case::{Case, Op, ReadWork, Touch, Work, WriteWork};
 use crate::command::Launch;
 use crate::content::{Content, DigestTable, STAMP_PAGE};
@@ -35,6 +36,12 @@ pub struct Job {
     pub shape: Option<LoopShape>,
     /// What to start, if the case is a command.
     pub launch: Option<Box<Launch>>,
+    /// The CPUs that the threads of a loop over memory run on, in turn; empty if the OS places
+    /// them. Only this program's own worker is given any.
+    pub cpus: Vec<u32>,
+    /// How much of the time such a loop runs. Only this program's own worker is given less than
+    /// all.
+    pub duty: Duty,
 }
 
 impl Job {
@@ -386,6 +393,8 @@ mod tests {
             shared: None,
             shape: None,
             launch: None,
+            cpus: Vec::new(),
+            duty: Duty::WHOLE,
         }
     }
 

@@ -47,8 +47,12 @@ named! {
         Load "load",
         /// How many operations in flight a device needs.
         Depth "depth",
+        /// When the fast part of writing ends, and whether the rate is steady.
+        Steady "steady",
         /// What other work on the same storage does to a case.
         Interference "interference",
+        /// The latency of memory while other threads move some of its bandwidth.
+        LoadedLatency "loaded-latency",
         /// The differences between builds of one loop.
         Builds "builds",
         /// How many names a second each call creates, finds or removes.

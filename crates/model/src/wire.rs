@@ -13,7 +13,9 @@
 //! tool    < go                         threads end, arrays are given back
 //! ```
 //! A host's part of a shared file comes with the job: `part=1/4` is the second of four; and so does
-//! the shape of the loop that is the fastest for the case: `shape=avx2-16x1`. Peers get neither.
+//! the shape of the loop that is the fastest for the case: `shape=avx2-16x1`; and for loops over
+//! memory side by side, the CPUs of the threads and how much of the time they run: `cpus=1,2
+//! duty=50%`. Peers get none of these.
 //! This program's own worker also measures which that is:
 //!
 //! ```text
@@ -31,6 +33,7 @@
 
 mod calibration;
 mod command;
+mod company;
 mod gather;
 
 use crate::case::Case;
@@ -54,6 +57,7 @@ pub const PROTOCOL: u64 = 2;
 
 /// A message from the tool to a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly all requests are jobs, one at a time")]
 pub enum Request {
     /// Prepare this job, then send `ready`.
     Job(Job),
@@ -156,6 +160,7 @@ impl Request {
                 if let Some(shape) = job.shape {
                     line = line.with("shape", shape);
                 }
+                line = company::with_place(line, job);
                 for (key, file) in [("file", &job.file), ("source", &job.source)] {
                     if let Some(file) = file {
                         line = line.with_bytes(key, file.as_os_str().as_bytes());
@@ -181,6 +186,7 @@ impl Request {
                 let shared = fields.number_if("shared")?;
                 let shape = calibration::shape(&mut fields)?;
                 let launch = command::launch(&mut fields)?.map(Box::new);
+                let (cpus, duty) = company::place(&mut fields)?;
                 let axes: Result<Vec<_>, _> = std::mem::take(&mut fields.pairs)
                     .into_iter()
                     .map(|(key, value)| Ok((key, fields.utf8(value)?)))
@@ -190,7 +196,17 @@ impl Request {
                 if let (Some(part), Some(own)) = (part, case.part_mut()) {
                     *own = part.parse().map_err(|error: ParseError| fields.error(error))?;
                 }
-                Ok(Request::Job(Job { case, seed, file, source, shared, shape, launch }))
+                Ok(Request::Job(Job {
+                    case,
+                    seed,
+                    file,
+                    source,
+                    shared,
+                    shape,
+                    launch,
+                    cpus,
+                    duty,
+                }))
             }
             _ => Err(fields.error("an unknown verb")),
         }
@@ -363,6 +379,7 @@ fn joined(numbers: &[u64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::actor::Duty;
     use crate::command::{CommandOutput, Launch, OutputReading};
     use crate::figure::FigurePattern;
     use crate::generation::PagesRead;
@@ -388,6 +405,8 @@ mod tests {
                 shared,
                 shape: None,
                 launch: None,
+                cpus: Vec::new(),
+                duty: Duty::WHOLE,
             });
             let line = request.encode();
             assert!(!line.contains('\n'));
@@ -420,7 +439,9 @@ mod tests {
             }));
             let (file, source) = (None, None);
             let case = case.clone();
-            let job = Job { case, seed: 1, file, source, shared: None, shape: None, launch };
+            let (cpus, duty) = (vec![0, 63, 4095], "7%".parse().expect("it is a percentage"));
+            let job =
+                Job { case, seed: 1, file, source, shared: None, shape: None, launch, cpus, duty };
             let line = Request::Job(job.clone()).encode();
             assert_eq!(Request::decode(&line), Ok(Request::Job(job)));
         }
@@ -439,6 +460,8 @@ mod tests {
             shared: None,
             shape: None,
             launch: None,
+            cpus: Vec::new(),
+            duty: Duty::WHOLE,
         });
         let line = request.encode();
         assert_eq!(Request::decode(&line), Ok(request));
@@ -463,7 +486,17 @@ mod tests {
         }
         let (case, shared) = (zoo::cases().remove(0), None);
         let shape = Some(shape);
-        let job = Job { case, seed: 1, file: None, source: None, shared, shape, launch: None };
+        let job = Job {
+            case,
+            seed: 1,
+            file: None,
+            source: None,
+            shared,
+            shape,
+            launch: None,
+            cpus: Vec::new(),
+            duty: Duty::WHOLE,
+        };
         let line = Request::Job(job.clone()).encode();
         assert_eq!(Request::decode(&line), Ok(Request::Job(job)));
         let error = Request::decode(&line.replace("8x1", "8x")).unwrap_err();

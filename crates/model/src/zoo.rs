@@ -236,6 +236,8 @@ pub fn record_of(work: ReadWork, rounds: u32) -> Record {
     let here = Environment { host: &host, storage: Some(&storage), source: None, peers: &[] };
     plan.add([Case::own(Work::Read(work))], Role::Asked, &here);
     let fixture = Fixture {
+        part: None,
+        zeros: None,
         path: "/data/zoo".into(),
         size: 1 << 30,
         seed: Some(1),

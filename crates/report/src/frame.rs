@@ -9,7 +9,7 @@ use assess::Assessment;
 use assess::invocations::Spread;
 use assess::link_use::LinkUse;
 use assess::repetition::Repetition;
-use model::host::{Affinity, Device, Host, Medium, Storage, cpus_text};
+use model::host::{Affinity, Device, Fixture, Host, Medium, Storage, cpus_text};
 use model::record::End;
 use model::setup::Node;
 use model::shape::{Calibrated, LoopShape};
@@ -186,6 +186,9 @@ fn nodes(nodes: &[Node]) -> String {
 /// With this governor, no trial pays for raising the CPU frequency.
 const GOVERNOR_USUAL: &str = "performance";
 
+/// What ends a case of `--sustain`, before its time.
+const STEADY_OR: &str = "until its rate is steady, or ";
+
 /// Limits and settings of the whole run that influence what its figures mean.
 fn limits(assessment: &Assessment) -> Vec<String> {
     let memory = assessment.header.plan.memory_limit.map(|bytes| {
@@ -196,9 +199,10 @@ fn limits(assessment: &Assessment) -> Vec<String> {
     });
     let sustain = assessment.header.plan.sustain.map(|time| {
         let time = units::time(time);
+        let until = if assessment.header.plan.whole_time { "" } else { STEADY_OR };
         format!(
-            "the trials of a case follow each other, with no pause but their syncs, until its rate \
-             is steady, or for {time}"
+            "the trials of a case follow each other, with no pause but their syncs, {until}for \
+             {time}"
         )
     });
     memory.into_iter().chain(sustain).chain(bound(&assessment.header.plan.bound)).collect()
@@ -230,11 +234,27 @@ fn place(storage: &Storage, assessment: &Assessment) -> String {
         let taken = units::percent(1.0 - free as f64 / capacity as f64);
         format!("{said} of {all} free: {taken} is taken or reserved")
     }));
-    for fixture in assessment.header.fixtures.iter().filter(|fixture| fixture.seed.is_none()) {
-        let (path, size) = (fixture.path.display(), units::bytes_rounded(fixture.size));
-        parts.push(format!("your own file {path} of {size}, whose content is not known"));
-    }
+    parts.extend(own_file(storage, &assessment.header.fixtures));
     parts.join(" · ")
+}
+
+/// The user's own file or device, and what of it is read.
+fn own_file(storage: &Storage, fixtures: &[Fixture]) -> Option<String> {
+    let own: Vec<&Fixture> = fixtures.iter().filter(|fixture| fixture.seed.is_none()).collect();
+    let first = own.first()?;
+    let (path, size) = (first.path.display(), units::bytes_rounded(first.size));
+    let offsets: Vec<String> =
+        own.iter().filter_map(|fixture| Some(units::bytes(fixture.part?.offset))).collect();
+    let read = first.part.map_or(String::new(), |part| {
+        format!(": {} are read from {} on", units::bytes(part.length), listed(&offsets))
+    });
+    Some(match storage.is_raw() {
+        true if first.path == storage.directory => {
+            format!("{size}, only read, content not known{read}")
+        }
+        true => format!("{path} of {size}, only read, content not known{read}"),
+        false => format!("your own file {path} of {size}, whose content is not known{read}"),
+    })
 }
 
 /// The directory, and the file system with its devices.

@@ -5,7 +5,7 @@ use crate::frame;
 use crate::words::{count, listed, or_none};
 use assess::Assessment;
 use model::evidence::Limit;
-use model::host::{Device, Direct, Fixture, Host, Storage};
+use model::host::{Device, Direct, FilePart, Fixture, Host, Storage};
 use model::peer::Peer;
 use model::record::Tool;
 use model::setup::Setup;
@@ -115,7 +115,8 @@ fn storage(storage: &Storage, assessment: &Assessment) -> Vec<(&'static str, Str
     let limit =
         |limit: &Limit| format!("{} {} a second of {}", limit.a_second, limit.what, limit.device);
     let limits: Vec<String> = storage.limits.iter().map(limit).collect();
-    let free = storage.room().map_or("not known".to_string(), |(capacity, free)| {
+    let unknown = if storage.is_raw() { "" } else { "not known" };
+    let free = storage.room().map_or(unknown.to_string(), |(capacity, free)| {
         format!("{} of {}", units::bytes_rounded(free), units::bytes_rounded(capacity))
     });
     vec![
@@ -142,6 +143,9 @@ fn set_up(device: &Device) -> String {
 fn fixture(file: &Fixture) -> String {
     let mut said = vec![units::bytes_rounded(file.size)];
     said.push(file.seed.map_or("your own, content unknown".into(), |seed| format!("seed {seed}")));
+    if let Some(FilePart { offset, length }) = file.part {
+        said.push(format!("{} from {} on", units::bytes(length), units::bytes(offset)));
+    }
     if let Some(layout) = &file.layout {
         said.extend(layout.extents.map(|extents| count(extents as usize, "extent")));
         let unwritten = units::bytes_rounded(layout.unwritten);

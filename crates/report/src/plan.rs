@@ -78,7 +78,8 @@ fn title(plan: &Plan) -> String {
     let mut title = format!("{} · {cases} in {repeated} · seed {}", plan.recipe, plan.seed);
     if let Some(time) = plan.sustain {
         let time = units::time(time);
-        title.push_str(&format!(" · each case until it is steady, or for {time}"));
+        let until = if plan.whole_time { "" } else { "until it is steady, or " };
+        title.push_str(&format!(" · each case {until}for {time}"));
     }
     if let Some(time) = plan.budget {
         let time = units::time(time);

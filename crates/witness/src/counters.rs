@@ -7,7 +7,7 @@ use crate::cgroup;
 use crate::limits;
 use crate::machine::{self, ProcStat};
 use crate::numa;
-use crate::page_cache;
+use crate::page_cache::{self, FileRange};
 use crate::processes::{self, Process, ProcessCounters, Thread, open, over_all, read, read_file};
 use crate::root::Root;
 use crate::traffic::{SECTOR, Traffic};
@@ -34,7 +34,7 @@ pub struct Witness<'a> {
     /// Whether the threads and the memory of the processes themselves are seen.
     sees_own: bool,
     /// The file, and the probe that works on it.
-    file: Option<(&'a File, u64, Probe)>,
+    file: Option<(FileRange<'a>, Probe)>,
     /// Several files, each with the probe that works on it; none if one file is watched.
     files: Vec<(&'a File, Probe)>,
     devices: Devices,
@@ -95,19 +95,17 @@ pub struct Snapshot {
 }
 
 impl<'a> Witness<'a> {
-    /// A witness for process `pid`, and for the first bytes of a file and its `storage` if it reads
-    /// or writes one: what others add to a file is not seen.
+    /// A witness for process `pid`, and for a part of a file and its `storage` if it reads or
+    /// writes one: what others add to a file is not seen.
     ///
     /// Missing counters are `None` in all its results.
-    pub fn new(pid: u32, file: Option<(&'a File, u64)>, storage: Option<&Storage>) -> Witness<'a> {
+    pub fn new(pid: u32, file: Option<FileRange<'a>>, storage: Option<&Storage>) -> Witness<'a> {
         let descendants = processes::descendants(pid).unwrap_or_default();
         let pressure = |name: &str| open(Path::new(&format!("/proc/pressure/{name}")));
         let without_limits = Witness {
             processes: [pid].into_iter().chain(descendants).map(Process::open).collect(),
             sees_own: true,
-            file: file
-                .zip(storage.and_then(|storage| storage.residency_probe))
-                .map(|((file, size), probe)| (file, size, probe)),
+            file: file.zip(storage.and_then(|storage| storage.residency_probe)),
             files: Vec::new(),
             devices: storage.map_or(Devices::default(), Devices::of),
             further: Vec::new(),
@@ -216,8 +214,8 @@ impl<'a> Witness<'a> {
             let sum = |sum: Option<Residency>, each: Option<Residency>| Some(sum?.and(each?));
             return each.reduce(sum)?;
         }
-        let (file, size, probe) = self.file?;
-        page_cache::residency_of_range(file, probe, 0..size)
+        let ((file, range), probe) = self.file.as_ref()?;
+        page_cache::residency_of_range(file, *probe, range.clone())
             .inspect_err(|error| log::warn!("{probe} cannot read the file's counters: {error}"))
             .ok()
     }
@@ -261,7 +259,9 @@ impl<'a> Witness<'a> {
     fn node_bytes(&self) -> Option<BTreeMap<u32, u64>> {
         let mut all: BTreeMap<u32, u64> = BTreeMap::new();
         for pid in self.pids() {
-            for (node, bytes) in numa::node_bytes(pid, self.file.map(|(file, ..)| file))? {
+            for (node, bytes) in
+                numa::node_bytes(pid, self.file.as_ref().map(|((file, _), _)| *file))?
+            {
                 let sum = all.entry(node).or_default();
                 *sum = sum.saturating_add(bytes);
             }

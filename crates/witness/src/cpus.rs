@@ -66,6 +66,38 @@ pub(crate) fn usable(root: &Root) -> (u32, Option<String>) {
     }
 }
 
+/// The CPUs that this program may use, by what they share with the first of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpusByCore {
+    /// The first.
+    pub first: u32,
+    /// Those of other cores.
+    pub apart: Vec<u32>,
+    /// The others of its core.
+    pub siblings: Vec<u32>,
+}
+
+impl CpusByCore {
+    /// All of them, in the order in which threads take them: those that share the first one's core
+    /// last.
+    pub fn in_order(&self) -> impl Iterator<Item = u32> {
+        [self.first].into_iter().chain(self.apart.clone()).chain(self.siblings.clone())
+    }
+}
+
+/// The online CPUs that this program may use; `None` if the OS does not report them, or which of
+/// them share a core.
+pub(crate) fn by_core(root: &Root) -> Option<CpusByCore> {
+    let online = parse_cpus(&sysfs::text(&root.at("/sys/devices/system/cpu/online"))?)?;
+    let usable = allowed(root)?.into_iter().filter(|cpu| online.binary_search(cpu).is_ok());
+    let usable: Vec<u32> = usable.collect();
+    let (first, others) = usable.split_first()?;
+    let list = format!("/sys/devices/system/cpu/cpu{first}/topology/thread_siblings_list");
+    let core = parse_cpus(&sysfs::text(&root.at(list))?)?;
+    let (siblings, apart) = others.iter().partition(|cpu| core.contains(cpu));
+    Some(CpusByCore { first: *first, apart, siblings })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +138,38 @@ mod tests {
         assert_eq!(check(Some("1,3"), Some("0-3")), (2, false));
         // A system call with a set of 1024 CPUs would fail here.
         assert_eq!(check(Some("0-1919"), Some("0-1919")), (1920, false));
+    }
+
+    /// The CPUs by core, with this file of the first one's siblings.
+    fn shared(allowed: &str, siblings: Option<(u32, &str)>) -> Option<CpusByCore> {
+        let tree = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: String| {
+            let path = tree.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("proc/self/status", format!("Cpus_allowed_list:\t{allowed}\n"));
+        write("sys/devices/system/cpu/online", "0-3,6\n".to_string());
+        if let Some((cpu, list)) = siblings {
+            let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+            write(&path, format!("{list}\n"));
+        }
+        by_core(&Root::of(tree.path()))
+    }
+
+    #[test]
+    fn threads_take_those_that_share_the_first_core_last() {
+        let in_order = |allowed, siblings| {
+            shared(allowed, Some(siblings)).map(|cpus| cpus.in_order().collect::<Vec<_>>())
+        };
+        assert_eq!(in_order("0-3", (0, "0,2")), Some(vec![0, 1, 3, 2]));
+        assert_eq!(in_order("1-7", (1, "1")), Some(vec![1, 2, 3, 6]));
+        assert_eq!(in_order("2", (2, "0,2")), Some(vec![2]));
+        let cpus = shared("0-3", Some((0, "0,2"))).expect("it is told");
+        assert_eq!((cpus.apart, cpus.siblings), (vec![1, 3], vec![2]));
+        for siblings in [None, Some((0, "babble"))] {
+            assert_eq!(shared("0-3", siblings), None);
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Updater, opcode};
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 
 /// `struct fiemap` of `linux/fiemap.h`, without the trailing extents.
@@ -54,18 +55,18 @@ const EXTENT_TAIL: u32 = 0x400;
 const EXTENT_UNWRITTEN: u32 = 0x800;
 const EXTENT_SHARED: u32 = 0x2000;
 
-/// The layout of the first `size` bytes of `file` on its storage: others may add to it. Writes its
-/// dirty pages back first.
+/// The layout of `range` of `file` on its storage: others may add to it. Writes its dirty pages
+/// back first.
 ///
 /// `None` if the file system does not report it.
 ///
 /// # Errors
 /// Any error of the OS except for missing support.
-pub fn layout(file: &File, size: u64) -> io::Result<Option<FileLayout>> {
-    match by_extents(file, size, FLAG_SYNC) {
+pub fn layout(file: &File, range: Range<u64>) -> io::Result<Option<FileLayout>> {
+    match by_extents(file, range.clone(), FLAG_SYNC) {
         Ok(tally) => Ok(Some(tally.layout())),
         Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL | Errno::BADR | Errno::NOSYS) => {
-            by_seeking(file, size)
+            by_seeking(file, range)
         }
         Err(error) => Err(error.into()),
     }
@@ -75,16 +76,16 @@ pub fn layout(file: &File, size: u64) -> io::Result<Option<FileLayout>> {
 /// pages alone, which are shared with nobody. `None` if the file system does not report it.
 pub fn shared_bytes(file: &File) -> Option<u64> {
     let size = file.metadata().ok()?.len();
-    by_extents(file, size, 0).ok().map(|tally| tally.shared)
+    by_extents(file, 0..size, 0).ok().map(|tally| tally.shared)
 }
 
 /// The extents of `file`, asked for with these flags.
-fn by_extents(file: &File, size: u64, flags: u32) -> Result<ExtentSums, Errno> {
+fn by_extents(file: &File, range: Range<u64>, flags: u32) -> Result<ExtentSums, Errno> {
     let mut request = Box::new(FiemapRequest {
         header: FiemapHeader::default(),
         extents: [FiemapExtent::default(); EXTENTS],
     });
-    let mut tally = ExtentSums::new(size);
+    let mut tally = ExtentSums::new(range);
     loop {
         request.header = FiemapHeader {
             start: tally.end,
@@ -104,14 +105,15 @@ fn by_extents(file: &File, size: u64, flags: u32) -> Result<ExtentSums, Errno> {
         request.extents[..mapped].iter().for_each(|extent| tally.add(extent));
         let is_last = request.extents[..mapped].last().is_none_or(|e| e.flags & EXTENT_LAST != 0);
         // An answer without progress would repeat forever.
-        if is_last || tally.end >= size || tally.end == request.header.start {
+        if is_last || tally.end >= tally.size || tally.end == request.header.start {
             return Ok(tally);
         }
     }
 }
 
-/// Sums up extents, which come in file order.
+/// Sums up the extents of a range, which come in file order.
 struct ExtentSums {
+    /// End of the range.
     size: u64,
     /// End of the last extent.
     end: u64,
@@ -122,12 +124,13 @@ struct ExtentSums {
 }
 
 impl ExtentSums {
-    fn new(size: u64) -> ExtentSums {
-        ExtentSums { size, end: 0, unwritten: 0, encoded: 0, shared: 0, extents: 0 }
+    fn new(range: Range<u64>) -> ExtentSums {
+        let Range { start: end, end: size } = range;
+        ExtentSums { size, end, unwritten: 0, encoded: 0, shared: 0, extents: 0 }
     }
 
     fn add(&mut self, extent: &FiemapExtent) {
-        // Blocks allocated past the end of the file are not part of it.
+        // Blocks allocated past the end of the file are not part of it, nor those before the range.
         let start = extent.logical.clamp(self.end.min(self.size), self.size);
         let end = extent.logical.saturating_add(extent.length);
         let length = end.clamp(start, self.size) - start;
@@ -161,21 +164,24 @@ impl ExtentSums {
 
 /// The layout without a list of extents, found by seeking holes. File systems without support
 /// report no holes, which is credible only if the file has enough blocks.
-fn by_seeking(file: &File, size: u64) -> io::Result<Option<FileLayout>> {
+fn by_seeking(file: &File, range: Range<u64>) -> io::Result<Option<FileLayout>> {
     let position = rustix::fs::tell(file)?;
-    let holes = holes(file, size);
+    let holes = holes(file, range.clone());
     rustix::fs::seek(file, SeekFrom::Start(position))?;
     let unwritten = match holes {
         Ok(unwritten) => unwritten,
         Err(Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let is_believed = unwritten > 0 || file.metadata()?.blocks().saturating_mul(512) >= size;
+    let metadata = file.metadata()?;
+    let size = if range.start == 0 { range.end } else { metadata.len() };
+    let is_believed = unwritten > 0 || metadata.blocks().saturating_mul(512) >= size;
     Ok(is_believed.then_some(FileLayout { unwritten, encoded: 0, extents: None }))
 }
 
-fn holes(file: &File, size: u64) -> Result<u64, Errno> {
-    let (mut unwritten, mut end) = (0, 0);
+/// The bytes of holes in a range.
+fn holes(file: &File, Range { start, end: size }: Range<u64>) -> Result<u64, Errno> {
+    let (mut unwritten, mut end) = (0, start);
     while end < size {
         let data = match rustix::fs::seek(file, SeekFrom::Data(end)) {
             Ok(data) => data.min(size),
@@ -198,7 +204,7 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     fn check(size: u64, extents: &[(u64, u64, u32)], (unwritten, encoded): (u64, u64)) {
-        let mut tally = ExtentSums::new(size);
+        let mut tally = ExtentSums::new(0..size);
         for &(logical, length, flags) in extents {
             tally.add(&FiemapExtent { logical, length, flags, ..FiemapExtent::default() });
         }
@@ -234,7 +240,7 @@ mod tests {
     #[test]
     fn what_is_shared_is_counted_up_to_the_end_of_the_file() {
         let shared = |size, extents: &[(u64, u64, u32)]| {
-            let mut tally = ExtentSums::new(size);
+            let mut tally = ExtentSums::new(0..size);
             for &(logical, length, flags) in extents {
                 tally.add(&FiemapExtent { logical, length, flags, ..FiemapExtent::default() });
             }
@@ -257,10 +263,19 @@ mod tests {
             let block = rng.next_u64() % 600;
             file.write_all_at(&[1; 4096], block * 4096).unwrap();
         }
-        if let Ok(tally) = by_extents(&file, size, FLAG_SYNC) {
+        let parts = [0..size, 4096..size - 8192, 100 * 4096..101 * 4096, size - 4096..size];
+        for range in parts {
+            let Ok(tally) = by_extents(&file, range.clone(), FLAG_SYNC) else { return };
             let layout = tally.layout();
-            assert_eq!(layout.unwritten, holes(&file, size).unwrap());
-            assert!(layout.unwritten > 0 && layout.unwritten < size, "{layout:?}");
+            assert_eq!(layout.unwritten, holes(&file, range.clone()).unwrap(), "{range:?}");
+            let whole = layout.unwritten > 0 && layout.unwritten < size;
+            assert!(whole || range != (0..size), "{layout:?}");
         }
+        // What is in none of the parts that a range has is in none of it.
+        let sum = |step: u64| -> u64 {
+            let parts = (0..size / step).map(|part| part * step..(part + 1) * step);
+            parts.map(|part| holes(&file, part).unwrap()).sum()
+        };
+        assert_eq!(sum(4096), sum(size));
     }
 }

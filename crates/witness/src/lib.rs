@@ -44,7 +44,7 @@ pub mod running;
 mod tests;
 
 pub use canary::CANARY_NAME;
-pub use disk::{Disk, disk, storage_of_disk};
+pub use disk::{Disk, disk, storage_of_disk, storage_of_read_disk, zero_blocks};
 pub use error::Error;
 pub use folios::folio_bytes;
 pub use host::host;

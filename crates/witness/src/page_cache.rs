@@ -4,22 +4,25 @@
 //! overlayfs, cachestat reports 0 for every file. mincore reports everything as cached for files
 //! that you neither own nor can write.
 
-use crate::error::Error;
+mod window;
+
+use crate::error::{Error, descriptor_path};
 use model::evidence::{Probe, Residency};
 use model::pattern::{BlockOrder, Pattern};
 use model::zipf::Theta;
-use rustix::fs::Advice;
+use rustix::fs::{Advice, OFlags};
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, opcode};
-use rustix::mm::{MapFlags, ProtFlags};
-use std::ffi::c_void;
+use rustix::mm::ProtFlags;
 use std::fs::File;
 use std::io;
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::thread::Builder;
 use std::time::Duration;
+pub(crate) use window::Window;
 
 /// Attempts to evict a file: writeback of dirty pages is a race (docs/method).
 const EVICT_ATTEMPTS: u32 = 5;
@@ -36,8 +39,14 @@ const WINDOW: u64 = 1 << 30;
 /// The number of cachestat(2) on every architecture with the common system call table.
 const SYS_CACHESTAT: libc::c_long = 451;
 
-/// The size that means all of a file.
-pub const WHOLE: u64 = u64::MAX;
+/// All of a file.
+pub const WHOLE: Range<u64> = 0..u64::MAX;
+/// Pages are evicted up to the next multiple of this many bytes: a folio that reaches beyond what
+/// is evicted would stay as a whole, and those of 4 KiB pages have up to 2 MiB.
+const FOLIO_MOST: u64 = 4 << 20;
+
+/// A part of an open file.
+pub type FileRange<'a> = (&'a File, Range<u64>);
 
 /// How much of `file`, which may be a block device, is in the page cache.
 ///
@@ -71,9 +80,9 @@ pub fn residency_of_range(file: &File, probe: Probe, range: Range<u64>) -> io::R
     Ok(Residency { probe, pages, cached: cached.min(pages), dirty })
 }
 
-/// How many pages of the first `size` bytes are cached.
-pub(crate) fn look(file: &File, probe: Probe, size: u64) -> Result<Residency, Error> {
-    residency_of_range(file, probe, 0..size)
+/// How many pages of `range` are cached.
+pub(crate) fn look(file: &File, probe: Probe, range: Range<u64>) -> Result<Residency, Error> {
+    residency_of_range(file, probe, range)
         .map_err(Error::refused_on("look for cached pages of", file))
 }
 
@@ -81,7 +90,10 @@ pub(crate) fn look(file: &File, probe: Probe, size: u64) -> Result<Residency, Er
 const BLKGETSIZE64: Opcode = opcode::read::<usize>(0x12, 114);
 
 /// Size of `file` in bytes. Works for block devices, too, whose metadata lacks it.
-pub(crate) fn length(file: &File) -> io::Result<u64> {
+///
+/// # Errors
+/// The OS's.
+pub fn length(file: &File) -> io::Result<u64> {
     let metadata = file.metadata()?;
     if !metadata.file_type().is_block_device() {
         return Ok(metadata.len());
@@ -136,71 +148,15 @@ fn mincore(file: &File, range: Range<u64>) -> io::Result<u64> {
     Ok(cached)
 }
 
-/// A part of a file that is mapped only for queries.
-pub(crate) struct Window {
-    address: *mut c_void,
-    length: usize,
-}
-
-impl Window {
-    pub(crate) fn map(
-        file: &File,
-        offset: u64,
-        length: usize,
-        rights: ProtFlags,
-    ) -> io::Result<Window> {
-        // SAFETY: this creates a new private mapping at an address that the OS chooses, so it
-        // touches no memory of this program. Nothing here accesses memory through it.
-        let address = unsafe {
-            rustix::mm::mmap(std::ptr::null_mut(), length, rights, MapFlags::PRIVATE, file, offset)
-        }?;
-        Ok(Window { address, length })
-    }
-
-    /// Where it is in this process.
-    pub(crate) fn address(&self) -> u64 {
-        self.address as u64
-    }
-
-    /// Advises the OS about it.
-    pub(crate) fn advise(&self, advice: rustix::mm::Advice) -> io::Result<()> {
-        // SAFETY: `map` mapped the range, and it stays mapped while `self` lives. The advice that
-        // this crate gives fills the mapping, and changes no content.
-        Ok(unsafe { rustix::mm::madvise(self.address, self.length, advice) }?)
-    }
-
-    /// `answer` must have one byte per page of the window.
-    fn cached_pages(&self, answer: &mut [u8]) -> io::Result<u64> {
-        let pages = self.length.div_ceil(rustix::param::page_size());
-        assert_eq!(answer.len(), pages, "mincore answers one byte for each page of the window");
-        // SAFETY: `map` mapped the range, and it stays mapped while `self` lives. The OS writes one
-        // byte per page, and the assertion above guarantees that they fit.
-        let outcome = unsafe { libc::mincore(self.address, self.length, answer.as_mut_ptr()) };
-        if outcome != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // Only the lowest bit is defined.
-        Ok(answer.iter().filter(|&&byte| byte & 1 == 1).count() as u64)
-    }
-}
-
-impl Drop for Window {
-    fn drop(&mut self) {
-        // SAFETY: `map` mapped the range, nothing else refers to it, and it is unmapped only here.
-        let outcome = unsafe { rustix::mm::munmap(self.address, self.length) };
-        debug_assert!(outcome.is_ok(), "a mapping of this program can be unmapped");
-    }
-}
-
-/// Evicts `file` from the page cache: writes it back, drops it and verifies with `probe` that no
-/// page of its first `size` bytes is left; others may add to it. It needs only read permission and
-/// never touches other files.
+/// Evicts `range` of `file` from the page cache: writes the file back, drops the pages and verifies
+/// with `probe` that none is left; others may add to the file. It needs only read permission and
+/// never touches other files. Pages next to the range may go, too.
 ///
 /// # Errors
 /// [`Error::Stayed`] with the likely cause if pages stayed after 5 attempts; otherwise the OS's
 /// error for the failed step.
-pub fn evict(file: &File, size: u64, probe: Probe) -> Result<Residency, Error> {
-    let mut residency = look(file, probe, size)?;
+pub fn evict(file: &File, range: Range<u64>, probe: Probe) -> Result<Residency, Error> {
+    let mut residency = look(file, probe, range.clone())?;
     if residency.cached == 0 {
         return Ok(residency);
     }
@@ -213,18 +169,31 @@ pub fn evict(file: &File, size: u64, probe: Probe) -> Result<Residency, Error> {
             std::thread::sleep(EVICT_PAUSE);
         }
         write_back(file).map_err(Error::refused_on("write back", file))?;
-        rustix::fs::fadvise(file, 0, None, Advice::DontNeed)
-            .map_err(Error::refused_on("evict", file))?;
-        residency = look(file, probe, size)?;
+        drop_pages(file, &range).map_err(Error::refused_on("evict", file))?;
+        residency = look(file, probe, range.clone())?;
         if residency.cached == 0 {
             return Ok(residency);
         }
     }
     let cause = match residency.dirty {
         Some(dirty) if dirty > 0 => "another process writes them: wait until it is done",
+        _ if is_device(file) => {
+            "a mounted file system or another process uses them: use cache 'direct', or read a \
+             part of the device without them (--offset, --length)"
+        }
         _ => "another process maps, locks or reads the file: stop it first",
     };
     Err(Error::Stayed { residency, cause })
+}
+
+/// Drops the clean pages of `range` that nobody uses.
+fn drop_pages(file: &File, range: &Range<u64>) -> io::Result<()> {
+    let start = range.start / FOLIO_MOST * FOLIO_MOST;
+    let end = range.end.checked_next_multiple_of(FOLIO_MOST);
+    let end = end.filter(|end| length(file).is_ok_and(|length| *end < length));
+    // Without a length, all that follows is dropped.
+    let length = end.and_then(|end| NonZeroU64::new(end - start));
+    Ok(rustix::fs::fadvise(file, start, length, Advice::DontNeed)?)
 }
 
 /// Evicts `file` where no probe shows whether that works.
@@ -233,7 +202,7 @@ pub fn evict(file: &File, size: u64, probe: Probe) -> Result<Residency, Error> {
 /// The OS's error.
 pub fn evict_unseen(file: &File) -> Result<(), Error> {
     write_back(file).map_err(Error::refused_on("write back", file))?;
-    rustix::fs::fadvise(file, 0, None, Advice::DontNeed).map_err(Error::refused_on("evict", file))
+    drop_pages(file, &WHOLE).map_err(Error::refused_on("evict", file))
 }
 
 /// Reads `file` into the page cache where no probe shows whether that works.
@@ -241,14 +210,19 @@ pub fn evict_unseen(file: &File) -> Result<(), Error> {
 /// # Errors
 /// The OS's error.
 pub fn warm_unseen(file: &File) -> Result<(), Error> {
-    read_whole(file).map_err(Error::refused_on("read", file))
+    read_range(file, &WHOLE).map_err(Error::refused_on("read", file))
 }
 
-/// Writes dirty pages back, so that they can be evicted, or cost nobody who comes later.
+/// Writes dirty pages back, so that they can be evicted, or cost nobody who comes later. Those of a
+/// device that is open only for reading are left alone: they are those of others, whose disk a sync
+/// would also flush.
 ///
 /// # Errors
 /// The OS's.
 pub fn write_back(file: &File) -> Result<(), Errno> {
+    if is_device(file) && rustix::fs::fcntl_getfl(file)? & OFlags::ACCMODE == OFlags::RDONLY {
+        return Ok(());
+    }
     match rustix::fs::fsync(file) {
         // A file that cannot be written has no dirty pages.
         Ok(()) | Err(Errno::ROFS | Errno::INVAL) => Ok(()),
@@ -261,20 +235,24 @@ pub fn is_kept_in_memory(file: &File) -> bool {
     // From linux/magic.h: tmpfs, ramfs, hugetlbfs.
     const IN_MEMORY: [u64; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
     // A device's node is on such a file system, but the device is not.
-    if file.metadata().is_ok_and(|metadata| metadata.file_type().is_block_device()) {
+    if is_device(file) {
         return false;
     }
     rustix::fs::fstatfs(file).is_ok_and(|fs| IN_MEMORY.contains(&(fs.f_type as u64 & 0xffff_ffff)))
 }
 
-/// Reads all of `file` into the page cache, unless its first `size` bytes are there, and verifies
-/// that with `probe`. For a large file, one page in a thousand may be missing (docs/method).
+fn is_device(file: &File) -> bool {
+    file.metadata().is_ok_and(|metadata| metadata.file_type().is_block_device())
+}
+
+/// Reads `range` of `file` into the page cache, unless it is there, and verifies that with `probe`.
+/// For a large file, one page in a thousand may be missing (docs/method).
 ///
 /// # Errors
 /// [`Error::NotWarm`] if it is not cached after 3 passes; otherwise the OS's error for the failed
 /// step.
-pub fn warm(file: &File, size: u64, probe: Probe) -> Result<Residency, Error> {
-    read_until_warm(file, size, probe, read_whole)
+pub fn warm(file: &File, range: Range<u64>, probe: Probe) -> Result<Residency, Error> {
+    read_until_warm(file, range, probe, read_range)
 }
 
 /// The same, one page at a time in random order and without readahead, as an index or a database
@@ -284,13 +262,13 @@ pub fn warm(file: &File, size: u64, probe: Probe) -> Result<Residency, Error> {
 /// As for [`warm`], and if `is_stopped`: of a large file on a slow disk, this takes hours.
 pub fn warm_at_random(
     file: &File,
-    size: u64,
+    range: Range<u64>,
     probe: Probe,
     is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<Residency, Error> {
-    read_until_warm(file, size, probe, |file| {
+    read_until_warm(file, range, probe, |file, range| {
         rustix::fs::fadvise(file, 0, None, Advice::Random)?;
-        let read = read_pages(file, is_stopped);
+        let read = read_pages(file, range, is_stopped);
         // The advice holds for as long as the file is open.
         rustix::fs::fadvise(file, 0, None, Advice::Normal)?;
         read
@@ -299,19 +277,19 @@ pub fn warm_at_random(
 
 fn read_until_warm(
     file: &File,
-    size: u64,
+    range: Range<u64>,
     probe: Probe,
-    read: impl Fn(&File) -> io::Result<()>,
+    read: impl Fn(&File, &Range<u64>) -> io::Result<()>,
 ) -> Result<Residency, Error> {
-    let found = look(file, probe, size)?;
+    let found = look(file, probe, range.clone())?;
     if found.cached == found.pages {
         return Ok(found);
     }
     let mut passes = 0;
     loop {
-        read(file).map_err(Error::refused_on("read", file))?;
+        read(file, &range).map_err(Error::refused_on("read", file))?;
         passes += 1;
-        let residency = look(file, probe, size)?;
+        let residency = look(file, probe, range.clone())?;
         if is_warm(&residency) {
             return Ok(residency);
         }
@@ -326,24 +304,43 @@ pub fn is_warm(residency: &Residency) -> bool {
     residency.cached.saturating_mul(1000) >= residency.pages.saturating_mul(999)
 }
 
-fn read_whole(file: &File) -> io::Result<()> {
+/// Reads only this range: readahead would bring more of a user's file into the page cache than
+/// necessary.
+pub(crate) fn read_only(file: &File, range: Range<u64>) -> io::Result<()> {
+    let reader = File::open(descriptor_path(file))?;
+    // Where advice is refused, as by a filter of system calls, more is read.
+    if let Err(error) = rustix::fs::fadvise(&reader, 0, None, Advice::Random) {
+        log::debug!("readahead is not turned off: {error}");
+    }
+    read_range(&reader, &range)
+}
+
+fn read_range(file: &File, range: &Range<u64>) -> io::Result<()> {
     let mut block = vec![0; WARM_BLOCK];
-    let mut offset = 0;
-    loop {
-        match file.read_at(&mut block, offset) {
+    let mut offset = range.start;
+    while offset < range.end {
+        let length = (range.end - offset).min(WARM_BLOCK as u64) as usize;
+        match file.read_at(&mut block[..length], offset) {
             Ok(0) => return Ok(()),
             Ok(count) => offset += count as u64,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
+    Ok(())
 }
 
-/// Reads each page of `file` once, in random order, by several threads: one read in flight would
+/// Reads each page of `range` once, in random order, by several threads: one read in flight would
 /// take a network's disk minutes.
-fn read_pages(file: &File, is_stopped: &(dyn Fn() -> bool + Sync)) -> io::Result<()> {
+fn read_pages(
+    file: &File,
+    range: &Range<u64>,
+    is_stopped: &(dyn Fn() -> bool + Sync),
+) -> io::Result<()> {
     let page = rustix::param::page_size();
-    let pages = length(file)?.div_ceil(page as u64);
+    let first = range.start / page as u64;
+    let end = length(file)?.min(range.end).div_ceil(page as u64);
+    let pages = end.saturating_sub(first);
     let order = BlockOrder::new(Pattern::Random, pages, 1, Theta::USUAL, 0);
     let read = |thread: u64| -> io::Result<()> {
         let mut buffer = vec![0; page];
@@ -351,7 +348,7 @@ fn read_pages(file: &File, is_stopped: &(dyn Fn() -> bool + Sync)) -> io::Result
             if is_stopped() {
                 return Err(io::Error::other("the run was stopped"));
             }
-            let offset = order.block(step) * page as u64;
+            let offset = (first + order.block(step)) * page as u64;
             while let Err(error) = file.read_at(&mut buffer, offset) {
                 if error.kind() != io::ErrorKind::Interrupted {
                     return Err(error);

@@ -3,7 +3,8 @@
 //! Threads and programs started later inherit both. So a coordinator that restricts itself also
 //! restricts its workers, in any language.
 
-use crate::cpus::CPUS_MOST;
+use crate::cpus;
+use crate::cpus::{CPUS_MOST, CpusByCore};
 use crate::root::Root;
 use std::io;
 
@@ -24,6 +25,11 @@ pub fn allowed() -> io::Result<Vec<u32>> {
         return Err(io::Error::last_os_error());
     }
     Ok(cpus_of(&mask))
+}
+
+/// The CPUs that this program may use, by core; `None` if the OS does not report which share one.
+pub fn by_core() -> Option<CpusByCore> {
+    cpus::by_core(&Root::machine())
 }
 
 /// Restricts this thread, and everything that it starts, to `cpus`.

@@ -5,6 +5,7 @@ use crate::counting;
 use crate::device::{Backing, Finder};
 use crate::error::{Error, descriptor_path};
 use crate::mounts::{self, Mount};
+use crate::page_cache::read_only;
 use crate::root::Root;
 use crate::space::Space;
 use crate::{ext4, limits, page_cache, path, sysfs, zfs};
@@ -15,6 +16,7 @@ use rustix::fs::{Advice, AtFlags, IFlags, Statx, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
@@ -220,7 +222,7 @@ fn try_canary(canary: &File, storage: &mut Storage) {
         return;
     }
     storage.evictable = true;
-    storage.keeps_pages = keeps_pages(canary, probe, |canary| read_first(canary, CANARY));
+    storage.keeps_pages = keeps_pages(canary, probe, |canary| read_only(canary, 0..CANARY));
     if let Direct::Accepted { bypasses: bypasses @ None, .. } = &mut storage.direct {
         match bypasses_cache(canary, probe) {
             Ok(answer) => *bypasses = Some(answer),
@@ -248,7 +250,7 @@ fn keeps_pages(
 /// be mapped because it has no pages. A single probe could be wrong.
 fn nothing_is_kept(canary: &File) -> bool {
     let says = |probe| {
-        read_first(canary, CANARY)?;
+        read_only(canary, 0..CANARY)?;
         page_cache::residency_of_range(canary, probe, 0..CANARY)
     };
     let is_none = |residency: Residency| residency.cached == 0;
@@ -298,7 +300,7 @@ pub(crate) fn probe_that_sees(file: &File, length: u64, notes: &mut Vec<String>)
             denials.push("mincore answers only for files that you own or can write".to_string());
             continue;
         }
-        let residency = read_first(file, length)
+        let residency = read_only(file, 0..length)
             .and_then(|()| page_cache::residency_of_range(file, probe, 0..length));
         match residency {
             Ok(residency) if residency.cached == residency.pages => {
@@ -313,25 +315,6 @@ pub(crate) fn probe_that_sees(file: &File, length: u64, notes: &mut Vec<String>)
     }
     notes.push(format!("{}: what is cached is unknown", denials.join("; ")));
     None
-}
-
-/// Reads only the first `length` bytes: readahead would bring more of a user's file into the page
-/// cache than necessary.
-fn read_first(file: &File, length: u64) -> io::Result<()> {
-    let reader = File::open(descriptor_path(file))?;
-    // Where advice is refused, as by a filter of system calls, more is read.
-    if let Err(error) = rustix::fs::fadvise(&reader, 0, None, rustix::fs::Advice::Random) {
-        log::debug!("readahead is not turned off: {error}");
-    }
-    let mut buffer = vec![0; length as usize];
-    let mut done = 0;
-    while done < buffer.len() {
-        match reader.read_at(&mut buffer[done..], done as u64)? {
-            0 => return Ok(()),
-            count => done += count,
-        }
-    }
-    Ok(())
 }
 
 /// Whether mincore answers correctly about `file` for this process: it must own the file, have an
@@ -377,20 +360,24 @@ pub(crate) fn direct(file: &File, notes: &mut Vec<String>) -> Direct {
 /// Whether O_DIRECT leaves nothing in the page cache of a canary file (docs/method).
 fn bypasses_cache(canary: &File, probe: Probe) -> Result<bool, Error> {
     page_cache::evict(canary, page_cache::WHOLE, probe)?;
-    leaves_nothing_cached(canary, probe, CANARY)
+    leaves_nothing_cached(canary, probe, 0..CANARY)
 }
 
-/// Whether an O_DIRECT read of the first `length` bytes, which must not be cached, leaves none of
-/// them in the page cache.
-pub(crate) fn leaves_nothing_cached(file: &File, probe: Probe, length: u64) -> Result<bool, Error> {
+/// Whether an O_DIRECT read of `range`, which must not be cached, leaves none of it in the page
+/// cache.
+pub(crate) fn leaves_nothing_cached(
+    file: &File,
+    probe: Probe,
+    range: Range<u64>,
+) -> Result<bool, Error> {
     let reader = open_direct(file).map_err(Error::refused_on("open with O_DIRECT", file))?;
     let mut block = Box::new(Aligned([0; DIRECT_BLOCK]));
-    for offset in (0..length).step_by(DIRECT_BLOCK) {
+    for offset in range.clone().step_by(DIRECT_BLOCK) {
         reader
             .read_at(&mut block.0, offset)
             .map_err(Error::refused_on("read with O_DIRECT", file))?;
     }
-    Ok(page_cache::look(file, probe, length)?.cached == 0)
+    Ok(page_cache::look(file, probe, range)?.cached == 0)
 }
 
 #[cfg(test)]
@@ -410,7 +397,7 @@ mod tests {
         };
         let past_the_cache = |_: &File| Ok(());
         assert_ne!(keeps(past_the_cache), Some(true));
-        assert_ne!(keeps(|file| read_first(file, CANARY)), Some(false));
+        assert_ne!(keeps(|file| read_only(file, 0..CANARY)), Some(false));
         assert!(!nothing_is_kept(canary));
     }
 }

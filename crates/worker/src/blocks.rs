@@ -7,7 +7,8 @@ use crate::gate::Start;
 use crate::reporter::{Client, JobReporter, ThreadPart};
 use crate::team::{self, TeamMember, ThreadCounters};
 use kernel::Digest;
-use model::pattern::{Pattern, Share, ThreadSteps};
+use model::case::Io;
+use model::pattern::{Pattern, Share};
 use model::sample::Span;
 use std::io;
 
@@ -79,20 +80,16 @@ fn obstacle(name: &str, error: &io::Error) -> Obstacle {
     }
 }
 
-/// The bytes of a file of `size` that a thread visits. If they are not one contiguous run, this is
-/// the whole file.
-pub fn range_of(
-    pattern: Pattern,
-    share: Share,
-    steps: ThreadSteps,
-    block: u64,
-    size: u64,
-) -> Range {
+/// The bytes of a file that `thread` visits. If they are not one contiguous run, these are all that
+/// are used.
+pub fn range_of(io: &Io, thread: u32) -> Range {
+    let Io { pattern, share, block, offset, size, .. } = *io;
     if pattern != Pattern::Sequential || share != Share::Contiguous {
-        return Range { offset: 0, length: size };
+        return Range { offset, length: size };
     }
-    let offset = steps.first * block;
-    Range { offset, length: (steps.count * block).min(size - offset) }
+    let steps = io.steps(thread);
+    let first = steps.first * block;
+    Range { offset: offset + first, length: (steps.count * block).min(size - first) }
 }
 
 /// Touch none: the loop ignores the bytes, which may not even be in the program's memory.
@@ -114,5 +111,33 @@ impl Consume for DigestBlocks {
     #[inline(always)]
     fn consume(&mut self, offset: u64, bytes: &[u8]) -> u64 {
         (self.0)(offset, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    const PASSES: &[Pattern] = &[Pattern::Sequential, Pattern::Random, Pattern::Strided];
+
+    proptest! {
+        #[test]
+        fn the_range_of_a_thread_has_all_its_blocks_and_nothing_outside_the_part(
+            (pattern, share) in (select(PASSES), select(Share::ALL)),
+            (offset, size) in (0u64..1 << 50, 1u64..300_000),
+            (block, threads) in (1u64..5_000, 1u32..9),
+        ) {
+            let io = Io { pattern, share, offset, size, block, threads, ..Io::default() };
+            for thread in 0..threads {
+                let Range { offset: first, length } = range_of(&io, thread);
+                prop_assert!(first >= offset && first + length <= offset + size);
+                let visits = io.visits(thread, 7);
+                for (start, block) in (0..visits.count()).map(|index| visits.block(index)) {
+                    prop_assert!(start >= first && start + block <= first + length);
+                }
+            }
+        }
     }
 }

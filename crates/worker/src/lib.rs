@@ -16,6 +16,7 @@ pub mod progress;
 pub mod engine;
 pub mod writer;
 pub mod drive;
+pub mod pace;
 pub mod stream;
 pub mod pins;
 pub mod team;

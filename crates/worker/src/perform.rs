@@ -1,6 +1,7 @@
 //! Performs one job: creates the engines or the arrays and has a team run them.
 
 use crate::blocks::{DigestBlocks, Ignore, ThreadWork, move_blocks, range_of};
+use crate::clock::Clock;
 use crate::command::perform_command;
 use crate::drive::{Consume, LoopState, ThreadPlan};
 use crate::engine::{self, BlockIo, Obstacle};
@@ -9,13 +10,15 @@ use crate::engine::{
 };
 use crate::gate::Start;
 use crate::names::perform_names;
+use crate::pace::Pace;
 use crate::page_reader::PageReader;
 use crate::perform_write::perform_write;
+use crate::pins;
 use crate::reporter::{Client, JobReporter, ThreadPart};
 use crate::stream::Arrays;
 use crate::team::{self, TeamMember, ThreadCounters};
 use kernel::Count;
-use model::case::{Cache, Engine, Io, Isa, MemoryWork, ReadWork, Touch, Work};
+use model::case::{Cache, Engine, Isa, MemoryWork, ReadWork, Touch, Work};
 use model::content::COUNTED;
 use model::generation::{self, PageDigests};
 use model::sample::Span;
@@ -96,8 +99,7 @@ fn perform_engine(
 ) {
     let failed = |error: io::Error| Obstacle::failed("preparing to read", path, &error);
     let open = || engine::open(path, work);
-    let ReadWork { io: Io { pattern, share, block, size, .. }, .. } = *work;
-    let range = |thread| range_of(pattern, share, work.io.steps(thread), block, size);
+    let range = |thread| range_of(&work.io, thread);
     match work.engine {
         Engine::Null => {
             perform_file(work, seed, |_| Ok(Null::new(work.io.depth as usize)), consumer, client);
@@ -160,7 +162,12 @@ fn perform_memory(work: &MemoryWork, job: &Job, client: &mut dyn Client) {
             Obstacle::Failed(format!("preparing the arrays of thread {thread}: {error}"))
         })
     };
-    let prepare = |thread| Ok(KernelRunner { thread, arrays: arrays(thread)? });
+    let pace = Pace::of(job.duty).filter(|_| work.kernel.is_bulk());
+    let prepare = |thread| {
+        // Before its arrays exist: the OS places their pages near the CPU that first writes them.
+        pins::turn(&job.cpus, thread)?;
+        Ok(KernelRunner { thread, arrays: arrays(thread)?, pace, clock: Clock::get() })
+    };
     team::run(work.threads, prepare, &mut JobReporter::new(client));
 }
 
@@ -168,6 +175,8 @@ fn perform_memory(work: &MemoryWork, job: &Job, client: &mut dyn Client) {
 struct KernelRunner {
     thread: u32,
     arrays: Arrays,
+    pace: Option<Pace>,
+    clock: Clock,
 }
 
 impl TeamMember for KernelRunner {
@@ -175,7 +184,13 @@ impl TeamMember for KernelRunner {
     type Report = ThreadPart;
 
     fn perform(&mut self, start: &Start) -> Span {
-        self.arrays.drive(start)
+        match self.pace {
+            None => self.arrays.drive(start),
+            Some(pace) => {
+                let clock = self.clock;
+                self.arrays.drive_paced(start, pace, || clock.now_after_loads_ns())
+            }
+        }
     }
 
     fn tell(&mut self, span: Span, counted: ThreadCounters) -> Result<ThreadPart, Obstacle> {

@@ -20,7 +20,7 @@ use crate::writer::uring::UringWriter;
 use crate::writer::uring_copy::UringCopy;
 use crate::writer::write::Write;
 use crate::writer::{WriteTarget, open_source};
-use model::case::{Io, Isa, Op, Sync, WriteEngine, WriteWork};
+use model::case::{Isa, Op, Sync, WriteEngine, WriteWork};
 use model::generation;
 use model::trial::{Job, Outcome};
 use std::fs::File;
@@ -221,7 +221,6 @@ impl WriteJob<'_> {
 
     /// The bytes that `thread` writes.
     fn range(&self, thread: u32) -> Range {
-        let WriteWork { io: Io { pattern, share, block, size, .. }, .. } = *self.work;
-        range_of(pattern, share, self.work.io.steps(thread), block, size)
+        range_of(&self.work.io, thread)
     }
 }

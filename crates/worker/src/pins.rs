@@ -21,8 +21,17 @@ pub fn pin_threads() -> io::Result<()> {
 
 /// Pins the calling thread, number `thread` of its team, if threads are to be pinned.
 pub fn take(thread: u32) -> Result<(), Obstacle> {
-    let Some(cpus) = CPUS.get().filter(|cpus| !cpus.is_empty()) else { return Ok(()) };
-    let cpu = cpus[thread as usize % cpus.len()];
+    CPUS.get().map_or(Ok(()), |cpus| turn(cpus, thread))
+}
+
+/// Pins the calling thread, number `thread` of its team, to that of `cpus` whose turn it is; not at
+/// all if there are none.
+///
+/// # Errors
+/// The OS's error, with the CPU.
+pub fn turn(cpus: &[u32], thread: u32) -> Result<(), Obstacle> {
+    let Some(index) = (thread as usize).checked_rem(cpus.len()) else { return Ok(()) };
+    let cpu = cpus[index];
     placement::run_on(&[cpu])
         .map_err(|error| Obstacle::Failed(format!("binding a thread to CPU {cpu} failed: {error}")))
 }

@@ -3,6 +3,7 @@
 use crate::clock::os_now_ns;
 use crate::gate::Start;
 use crate::memory::Memory;
+use crate::pace::{PACED_BYTES, Pace};
 use crate::progress::ProgressLog;
 use kernel::{Count, Loop};
 use model::case::{Kernel, MemoryWork, Pages};
@@ -164,8 +165,45 @@ impl Arrays {
         }
     }
 
-    /// The steps of [`Span::progress`] for the completed `span`. The bytes of a pass count when it
-    /// completes.
+    /// The same with a pause after each block, for loops that move bytes; `now_ns` reads the clock
+    /// of the blocks. Once the time is up, the rest of the pass has no pauses.
+    ///
+    /// A digest is that of whole passes, which at a low duty take long: so progress counts the
+    /// bytes of each block when it completes.
+    pub fn drive_paced(&mut self, start: &Start, pace: Pace, now_ns: impl Fn() -> u64) -> Span {
+        let (ops, bytes) = self.moved();
+        let (mut passes, mut moved, mut digest) = (0u64, 0u64, 0u64);
+        let start_ns = os_now_ns();
+        let begun_ns = now_ns();
+        let time_ns = self.time_ns.saturating_sub(start.late_ns(start_ns));
+        let up_ns = begun_ns.saturating_add(time_ns);
+        self.progress.start(begun_ns);
+        let mut at_ns = begun_ns;
+        while passes == 0 || at_ns < up_ns {
+            let mut place = 0;
+            while place < self.size {
+                let end = self.size.min(place + PACED_BYTES);
+                digest = digest.wrapping_add(self.task.run_part(place, end));
+                let done_ns = now_ns();
+                self.progress.reach(done_ns, moved);
+                moved += bytes / self.size * (end - place);
+                place = end;
+                let pause_ns = if done_ns < up_ns { pace.pause_ns(done_ns - at_ns) } else { 0 };
+                at_ns = done_ns;
+                while at_ns - done_ns < pause_ns {
+                    std::hint::spin_loop();
+                    at_ns = now_ns();
+                }
+            }
+            passes += 1;
+        }
+        let (end_ns, digest) = (os_now_ns(), Some(digest));
+        let (bytes, ops) = (passes * bytes, passes * ops);
+        Span { start_ns, end_ns, bytes, ops, digest, ..Span::default() }
+    }
+
+    /// The steps of [`Span::progress`] for the completed `span`. The bytes of a pass, or of a paced
+    /// block, count when it completes.
     pub fn progress(&self, span: &Span) -> Vec<u64> {
         self.progress.steps(span.end_ns - span.start_ns, span.bytes)
     }
@@ -236,6 +274,36 @@ impl ArrayTask {
         sum
     }
 
+    /// Runs the part of a pass over each array from byte `place` to `end`, both of which are
+    /// multiples of a cache line. Returns as [`ArrayTask::run`]. Only loops that move bytes have
+    /// parts.
+    #[inline]
+    fn run_part(&mut self, place: u64, end: u64) -> u64 {
+        let bytes = place as usize..end as usize;
+        let part = bytes.start / WORD_BYTES as usize..bytes.end / WORD_BYTES as usize;
+        match self {
+            ArrayTask::Read { read, source } => read(&source.words()[part]),
+            ArrayTask::Count { count, source } => count(&source.bytes()[bytes], COUNTED),
+            ArrayTask::Write { write, target, word } => {
+                write(&mut target.words_mut()[part], *word);
+                0
+            }
+            ArrayTask::Copy { copy, target, source } => {
+                copy(&mut target.words_mut()[part.clone()], &source.words()[part]);
+                0
+            }
+            ArrayTask::Triad { triad, target, sources: [b, c] } => {
+                let [b, c] = [b, c].map(|source| &source.doubles()[part.clone()]);
+                triad(&mut target.doubles_mut()[part], b, c, TRIAD_FACTOR);
+                0
+            }
+            ArrayTask::Chase { .. }
+            | ArrayTask::TouchPages { .. }
+            | ArrayTask::FirstTouch(_)
+            | ArrayTask::ReadPages { .. } => self.run(1),
+        }
+    }
+
     /// Time spent mapping memory, for kernels whose passes do that.
     fn load_ns(&self) -> u64 {
         match self {
@@ -278,8 +346,10 @@ impl FirstTouch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::actor::Duty;
     use model::case::Isa;
     use model::sample::{PROGRESS_NS, Sample};
+    use std::cell::Cell;
     use std::time::Duration;
 
     /// Runs `kernel`, checks its span and returns the span and the arrays.
@@ -306,6 +376,67 @@ mod tests {
         let sample = Sample { spans: vec![span.clone()], ..Sample::default() };
         assert_eq!(work.expected_digest(7, &sample), span.digest, "{kernel}");
         (arrays, span)
+    }
+
+    /// The span of a `kernel` with this percentage of duty, on a clock that each look moves on.
+    fn paced(kernel: Kernel, working_set: u64, percent: u8, look_ns: u64) -> (MemoryWork, Span) {
+        let time = Duration::from_millis(2);
+        let pages = Pages::Base;
+        let work = MemoryWork { kernel, working_set, pages, time, ..MemoryWork::default() };
+        let run = kernel::variant(kernel, Isa::Auto, None).expect("every processor has it").run;
+        let mut arrays = Arrays::new(&work, run, 0, 7).expect("there is room for little");
+        let pace = Pace::of(Duty::try_from(percent).expect("it is one")).expect("it pauses");
+        let now_ns = Cell::new(5);
+        let clock = || {
+            now_ns.set(now_ns.get() + look_ns);
+            now_ns.get()
+        };
+        let span = arrays.drive_paced(&Start::default(), pace, clock);
+        let digest = arrays.left().or(span.digest);
+        (work, Span { digest, ..span })
+    }
+
+    #[test]
+    fn a_duty_is_the_share_of_the_time_in_which_blocks_are_moved() {
+        // A look takes 100 ns, in 2 ms.
+        let blocks = |percent| paced(Kernel::Read, PACED_BYTES, percent, 100).1.bytes / PACED_BYTES;
+        assert_eq!([10, 20, 25, 50].map(blocks), [2_000, 4_000, 5_000, 10_000]);
+        let all: Vec<u64> = (1..100).map(blocks).collect();
+        assert!(all.is_sorted(), "{all:?}");
+        assert!(all.iter().zip(1..).all(|(blocks, percent)| *blocks <= 200 * percent + 1));
+    }
+
+    #[test]
+    fn paced_loops_do_whole_passes_of_the_same_work() {
+        let bulk = Kernel::ALL.iter().copied().filter(|kernel| kernel.is_bulk());
+        for kernel in bulk {
+            // A part of a block at the end, and one block only.
+            for working_set in [3 * 20_480, 3 * 4096] {
+                let (work, span) = paced(kernel, working_set, 30, 10_000);
+                assert_eq!(work.expected_bytes(&span), Some(span.bytes), "{kernel}: {span:?}");
+                let sample = Sample { spans: vec![span.clone()], ..Sample::default() };
+                assert_eq!(work.expected_digest(7, &sample), span.digest, "{kernel}");
+            }
+        }
+    }
+
+    /// A pass takes 8 blocks, and the pauses of 99 µs for each fill more than the time.
+    #[test]
+    fn the_rest_of_a_pass_has_no_pauses_once_the_time_is_up() {
+        let looks = Cell::new(0u64);
+        let time = Duration::from_micros(300);
+        let work = MemoryWork { working_set: 8 * PACED_BYTES, time, ..MemoryWork::default() };
+        let run = kernel::variant(Kernel::Read, Isa::Auto, None).expect("there is one").run;
+        let mut arrays = Arrays::new(&work, run, 0, 7).expect("there is room for little");
+        let pace = Pace::of("1%".parse().expect("it is one")).expect("it pauses");
+        let clock = || {
+            looks.set(looks.get() + 1);
+            looks.get() * 1_000
+        };
+        let span = arrays.drive_paced(&Start::default(), pace, clock);
+        assert_eq!(span.bytes, 8 * PACED_BYTES);
+        // Three blocks with pauses, which fill the time, and five without.
+        assert_eq!(looks.get(), 1 + 3 * 100 + 5, "{span:?}");
     }
 
     #[test]

@@ -57,6 +57,8 @@ fn outcome(work: Work, file: Option<PathBuf>) -> (Job, Outcome) {
         shared: None,
         shape: None,
         launch: None,
+        cpus: Vec::new(),
+        duty: model::actor::Duty::WHOLE,
     };
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))
@@ -74,6 +76,8 @@ fn outcome_in(work: Work, folder: &Path) -> (Job, Outcome) {
         shared: None,
         shape: None,
         launch: None,
+        cpus: Vec::new(),
+        duty: model::actor::Duty::WHOLE,
     };
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))

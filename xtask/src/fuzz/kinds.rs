@@ -98,6 +98,8 @@ fn wires(_: &Path) -> Vec<String> {
             shared: None,
             shape: None,
             launch: None,
+            cpus: Vec::new(),
+            duty: model::actor::Duty::WHOLE,
         })
         .encode()
     };

@@ -199,7 +199,7 @@ fn device_latency<'a, 'r: 'a>(rows: impl Iterator<Item = &'a Row<'r>>) -> Option
 
 fn memory_latency(rows: &[Row]) -> Option<RowLatency> {
     let is_far_chase = |row: &&Row| {
-        let work = row.measured.case.memory();
+        let work = row.measured.case.memory().filter(|_| row.measured.case.beside.is_empty());
         work.is_some_and(|work| {
             let is_far = is_beyond_caches(work.working_set, &row.measured);
             work.kernel == Kernel::Chase && work.threads == 1 && is_far

@@ -78,7 +78,7 @@ pub(crate) fn interferences(rows: &[Row]) -> Vec<Interference> {
     let asked = rows.iter().filter(|row| row.measured.role == Role::Asked && row.stands());
     let same = grouped(asked, |row| {
         let case = row.measured.case;
-        Some(Case { beside: Vec::new(), ..case.clone() }).filter(|_| !case.is_null())
+        Some(Case { beside: Vec::new(), ..case.clone() }).filter(|_| case.uses_storage())
     });
     same.iter().filter_map(|rows| of(rows)).collect()
 }

@@ -8,7 +8,7 @@ use crate::finding::{Code, Severity};
 use crate::served::{SHARE_NOISE, fetched_bytes, unreached_share};
 use crate::summary::ServedBy;
 use model::case::{Cache, Op, WriteWork};
-use model::host::{Direct, Medium};
+use model::host::{Direct, Medium, Storage};
 use model::units::percent;
 
 /// The rules of this module.
@@ -83,10 +83,13 @@ fn is_known_to_be_direct(context: &Context) -> bool {
     let Context { measured, summary, .. } = context;
     let own = measured.fixture.filter(|fixture| fixture.seed.is_none());
     let layout = own.and_then(|fixture| fixture.layout.as_ref());
+    // Below a device's blocks, no file system of this machine encodes them.
+    let is_plain = layout.is_some_and(|layout| layout.encoded == 0)
+        || measured.storage.is_some_and(Storage::is_raw);
     let direct = measured.storage.map(|storage| storage.direct);
     let is_counted = |trial: &Counted| trial.evidence.task_read_bytes.is_some();
     context.claims(Cache::Direct).is_some()
-        && layout.is_some_and(|layout| layout.encoded == 0)
+        && is_plain
         && matches!(direct, Some(Direct::Accepted { bypasses: Some(true), .. }))
         && measured.trials.iter().all(is_counted)
         && summary.hit_share.is_some_and(|share| share <= SHARE_NOISE)

@@ -23,6 +23,7 @@ mod caches;
 mod host;
 mod limits;
 mod loops;
+mod unmapped;
 mod environment;
 mod course;
 mod placement;
@@ -58,6 +59,7 @@ const RULES: &[RuleTable] = &[
     throttled::RULES,
     links::RULES,
     loops::RULES,
+    unmapped::RULES,
     environment::RULES,
     course::RULES,
     placement::RULES,

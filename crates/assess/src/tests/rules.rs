@@ -4,7 +4,8 @@ use super::*;
 use crate::RunFinding;
 use crate::finding::{Code, Severity};
 use model::case::{Advice, BufferPages, Io, Submission};
-use model::host::{Device, Direct, FileLayout, LoopFile, Medium};
+use model::host::{Device, Direct, FileLayout, FilePart, Fixture, LoopFile, Medium};
+use model::host::{NO_FILE_SYSTEM, ZeroBlocks};
 use model::pattern::Pattern;
 use model::rank::Rank;
 
@@ -627,13 +628,62 @@ fn holes_are_those_of_the_file_that_was_read() {
     record.header.fixtures.push(whole.clone());
     assert_eq!(judge(&record), "void no-io: NoIo void");
     assert!(!holes_are_said(&record));
-    record.header.fixtures.push(model::host::Fixture { size: FILE, ..whole });
+    record.header.fixtures.push(Fixture { size: FILE, ..whole });
     assert_eq!(judge(&record), "void no-io: NoIo void");
     assert!(holes_are_said(&record));
 }
 
 fn holes_are_said(record: &Record) -> bool {
     assess(record).cases[0].findings[0].message.contains("is holes")
+}
+
+/// Of a device that is read, some blocks may be nowhere.
+#[test]
+fn zeros_of_a_device_may_have_cost_nothing() {
+    let raw = |looked: u64, zeros: u64, discards: Option<bool>| {
+        move |r: &mut Record| {
+            storage(r).file_system = NO_FILE_SYSTEM.to_string();
+            storage(r).devices[0].is_virtual = false;
+            storage(r).discards = discards;
+            r.header.fixtures[0].layout = None;
+            r.header.fixtures[0].zeros = Some(ZeroBlocks { looked, zeros });
+        }
+    };
+    let case = || flawless(work(Cache::Direct));
+    check(case(), raw(256, 0, Some(true)), "sound device:");
+    check(case(), raw(256, 2, Some(true)), "sound device: MaybeUnmapped note");
+    check(case(), raw(256, 64, Some(true)), "doubtful device: MaybeUnmapped doubt");
+    // A disk without discards reads its zeros. What is unknown is no reason.
+    check(case(), raw(256, 64, Some(false)), "sound device:");
+    check(case(), raw(256, 64, None), "sound device:");
+    check(case(), raw(0, 0, Some(true)), "sound device:");
+    // Warm blocks are in the page cache, and a file system has other ways to tell.
+    check(flawless(work(Cache::Warm)), raw(256, 64, Some(true)), "sound page-cache:");
+    let on_files = |r: &mut Record| {
+        raw(256, 64, Some(true))(r);
+        storage(r).file_system = "ext4".to_string();
+    };
+    check(case(), on_files, "sound device:");
+}
+
+#[test]
+fn holes_of_a_part_are_those_of_that_part() {
+    let mut record = flawless(work(Cache::Cold));
+    let part = FilePart { offset: FILE, length: FILE };
+    let whole = &mut record.header.fixtures[0];
+    (whole.size, whole.part) = (4 * FILE, Some(part));
+    whole.layout.as_mut().expect("the zoo's file has a layout").unwritten = FILE / 10;
+    let other = Fixture { part: Some(FilePart { offset: 3 * FILE, ..part }), ..whole.clone() };
+    record.header.fixtures.push(other);
+    record.header.fixtures[1].layout.as_mut().expect("it is the same").unwritten = 0;
+    let at = |record: &mut Record, offset: u64| {
+        record.header.plan.cases[0].case.io_mut().expect("it reads").offset = offset;
+        judge(record)
+    };
+    assert_eq!(at(&mut record, 3 * FILE), "sound device:");
+    assert_eq!(at(&mut record, FILE), "void device: NoIo void");
+    let message = &assess(&record).cases[0].findings[0].message;
+    assert!(message.contains("10.0 %"), "{message}");
 }
 
 #[test]

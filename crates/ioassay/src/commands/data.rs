@@ -2,7 +2,7 @@
 
 use super::say;
 use crate::args::tools::DataCommand;
-use crate::fixture;
+use crate::fixture::{self, OwnFile};
 use crate::input;
 use crate::progress::Progress;
 use crate::space;
@@ -54,7 +54,7 @@ fn create(path: &Path, content: Content) -> Result<Status> {
 }
 
 fn verify(path: &Path, seed: u64, kind: ContentKind) -> Result<Status> {
-    let size = fixture::metadata_of(path)?.len();
+    let size = OwnFile::of(path)?.size;
     let content = Content { seed, size, kind };
     let mut file =
         input::regular(path).with_context(|| format!("failed to open '{}'", path.display()))?;

@@ -177,7 +177,7 @@ fn needs(question: &RunQuestion, setting: &Setting, output: &OutputArgs) -> Resu
         measuring: measuring(plan),
         ends_by_operations: cases().any(is_counted),
         disk: files::room(plan, &question.target, storage.as_ref(), source.as_ref())?,
-        memory_bytes: cases().map(|case| memory_bytes(case, huge)).max().unwrap_or(0),
+        memory_bytes: cases().map(|case| memory_in_all(plan, case, huge)).max().unwrap_or(0),
         page_cache_bytes: cases().filter(is_warm).filter_map(Case::file_size).max().unwrap_or(0),
         available_bytes: host.memory_available,
         record,
@@ -251,6 +251,13 @@ pub fn tell_time_of_search(question: &RunQuestion, setting: &mut Setting) -> Res
 
 fn is_counted(case: &Case) -> bool {
     case.io().is_some_and(|io| io.ops > 0)
+}
+
+/// The memory of a case and of what runs beside it.
+fn memory_in_all(plan: &Plan, case: &Case, huge: Option<u64>) -> u64 {
+    let actors = plan.beside(case).map(|actor| &actor.case);
+    let each = actors.chain([case]).map(|case| memory_bytes(case, huge));
+    each.fold(0, u64::saturating_add)
 }
 
 /// The memory of a worker: its arrays, a loaded file, or its buffers, in huge pages of `huge` bytes

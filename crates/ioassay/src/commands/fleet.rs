@@ -61,6 +61,7 @@ pub fn survey(args: &SurveyArgs, style: &Style) -> Result<Status> {
 pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
     refuse_run(args)?;
     let (recipe, changes) = (recipe_of(&args.recipe)?, changes_of(args));
+    recipe.check_takes_turns("a run on several hosts")?;
     let directory = &recipe.directory(args.directory.as_deref())?.to_path_buf();
     let RunArgs { hosts, output, at_once, prune, .. } = args;
     let work = FleetWork::Recipe { recipe, changes, prunes: *prune };

@@ -51,6 +51,7 @@ pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
     check_form(&args.output.form, args.output.dry_run)?;
     let way = way_of(&args.hosts)?;
     let recipe = recipe_of(&args.recipe)?;
+    recipe.check_takes_turns("a run on several hosts")?;
     let directory = absolute(recipe.directory(args.directory.as_deref())?)?;
     let place = || place_of(&args.output, &recipe.name);
     let into = JointDestination::of(args.output.resume.as_deref(), &way, place)?;

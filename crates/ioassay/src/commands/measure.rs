@@ -76,7 +76,7 @@ fn answer(mut question: RunQuestion, output: &OutputArgs, style: &Style) -> Resu
     if let Some(interrupted) = &interrupted {
         // By default it comes from the clock, which would give another plan.
         question.changes.seed.get_or_insert(interrupted.record.header.plan.seed);
-        question.read_as_then(interrupted);
+        question.read_as_then(interrupted)?;
     }
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     stop.status(keep(&question, interrupted, output, &stop).and_then(|kept| match kept {

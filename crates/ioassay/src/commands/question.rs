@@ -3,6 +3,7 @@
 pub mod fit;
 mod options;
 mod place;
+mod target;
 
 use super::tell;
 use crate::args::gate::GateArgs;
@@ -11,26 +12,25 @@ use crate::bind;
 use crate::device;
 use crate::directory::Directory;
 use crate::files::{CopySource, Target};
-use crate::fixture::OwnFile;
-use crate::group::ValueList;
 use crate::peers::Peers;
 use crate::recipe::{self, Changes, Recipe, Relative};
 use crate::resume::Interrupted;
 use anyhow::{Result, bail};
 use fit::largest_that_fits;
-use model::case::{Case, Populated};
+use model::case::Case;
 use model::environment::Environment;
 use model::goal::{Goal, Requirement};
 use model::host::{Affinity, Host, Storage};
 use model::peer::Peer;
 use model::plan::{Plan, Role, Skip};
 use model::units;
-use options::{axes_of, check_goals, hold_of, least_of, sustain_plan};
+use options::{SustainedTime, axes_of, check_goals, hold_of, least_of, sustain_of, sustain_plan};
 pub(super) use options::{budget_of, changes_of, check_budget, set_ends};
 use place::{host_of, source_of, storage_of};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
+use target::{check_place, in_directory, read_parts, target_of};
 
 /// The parsed question.
 #[derive(Debug)]
@@ -43,8 +43,8 @@ pub struct RunQuestion {
     pub target: Target,
     /// Where to create the source of copies, if elsewhere.
     pub source: Option<PathBuf>,
-    /// The time limit of `--sustain` for each case, if given.
-    pub sustain: Option<Duration>,
+    /// How long the trials of a case follow each other, if they do.
+    pub sustain: Option<SustainedTime>,
     /// The time that the run is given (`--for`).
     pub budget: Option<Duration>,
     /// Whether axes on which throughput no longer grows are pruned (`--prune`).
@@ -93,11 +93,15 @@ pub struct Setting {
 
 impl RunQuestion {
     /// Reads as much of the user's own file as the interrupted run did.
-    pub fn read_as_then(&mut self, interrupted: &Interrupted) {
+    ///
+    /// # Errors
+    /// If it was less than what is to be read now.
+    pub fn read_as_then(&mut self, interrupted: &Interrupted) -> Result<()> {
         if let Target::File(own) = &mut self.target {
             *own = interrupted.as_then(own.clone());
-            read_whole(&mut self.changes, own);
+            read_parts(&mut self.changes, own)?;
         }
+        Ok(())
     }
 
     /// The question as it is without options.
@@ -219,13 +223,14 @@ pub fn of_run(args: &RunArgs) -> Result<RunQuestion> {
     let recipe = recipe_of(&args.recipe)?;
     let mut changes = changes_of(args);
     let target = target_of(args, &recipe, &mut changes)?;
+    let sustain = sustain_of(args, &recipe)?;
     Ok(RunQuestion {
         recipe,
         changes,
         target,
         source: args.source.clone(),
-        sustain: args.sustain.as_deref().map(units::parse_time).transpose()?,
-        budget: budget_of(&args.output)?,
+        sustain,
+        budget: budget_of(&args.output)?.filter(|_| sustain.is_none()),
         prune: args.prune,
         is_controlled: args.output.control,
         memory: args.memory.as_deref().map(units::parse_bytes).transpose()?,
@@ -263,6 +268,7 @@ pub(super) fn warn(recipe: &Recipe) -> Result<()> {
 /// If the question is not understood or cannot be answered here.
 pub fn of_gate(args: &GateArgs, directory: Option<&Path>, seed: u64) -> Result<RunQuestion> {
     let recipe = recipe::find(&args.recipe)?;
+    recipe.check_takes_turns("gate")?;
     let changes = Changes {
         axes: axes_of(&args.axes),
         rounds: args.rounds,
@@ -286,45 +292,6 @@ pub fn of_gate(args: &GateArgs, directory: Option<&Path>, seed: u64) -> Result<R
     })
 }
 
-fn target_of(args: &RunArgs, recipe: &Recipe, changes: &mut Changes) -> Result<Target> {
-    let has_place = args.file.is_some() || args.directory.is_some() || args.device.is_some();
-    check_place(recipe, has_place)?;
-    if let Some(file) = &args.file {
-        let own = OwnFile::of(file)?;
-        read_whole(changes, &own);
-        changes.is_own_file = true;
-        return Ok(Target::File(own));
-    }
-    if let Some(device) = &args.device {
-        let disk = device::claim(device, args.destroy.as_deref())?;
-        let one = |text: &str| ValueList::from_texts(vec![text.to_string()]);
-        changes.axes.entry("allocation".to_string()).or_insert_with(|| one("overwrite"));
-        return Ok(Target::Device(disk));
-    }
-    in_directory(recipe, args.directory.as_deref())
-}
-
-/// Reads all of the user's own file.
-fn read_whole(changes: &mut Changes, own: &OwnFile) {
-    changes.axes.insert("size".to_string(), ValueList::from_texts(vec![units::bytes(own.size)]));
-}
-
-/// Refuses a place for a recipe that uses none.
-fn check_place(recipe: &Recipe, has_place: bool) -> Result<()> {
-    if has_place && !recipe.uses_storage() {
-        bail!("the recipe '{}' uses no files, so no directory can be measured", recipe.name);
-    }
-    Ok(())
-}
-
-/// A directory, by default the current one; memory if the recipe uses no files.
-fn in_directory(recipe: &Recipe, directory: Option<&Path>) -> Result<Target> {
-    if directory.is_none() && !recipe.uses_storage() {
-        return Ok(Target::Memory);
-    }
-    Ok(Target::Directory(Rc::new(Directory::open(recipe.directory(directory)?)?)))
-}
-
 /// The plan for a question at a place.
 fn plan_of(
     recipe: &Recipe,
@@ -341,23 +308,25 @@ fn plan_of(
     plan.goals.extend(question.goals.iter().cloned());
     if !matches!(target, Target::Directory(_)) {
         let reason = "actors need a directory, in which each gets a file of its own";
-        refuse(&mut plan, |case| (!case.beside.is_empty()).then(|| reason.to_string()));
+        let is_refused = |case: &Case| case.uses_storage() && !case.beside.is_empty();
+        refuse(&mut plan, |case| is_refused(case).then(|| reason.to_string()));
     }
     match target {
-        // A user's own file is never written, and a file to read has only one size.
-        Target::File(_) => refuse(&mut plan, |case| {
-            let is_written = case.populated() == Some(Populated::Written);
-            (is_written || case.write().is_some()).then(|| {
-                "your own file is only read, never written: name a directory for the test files"
-                    .to_string()
-            })
+        Target::File(own) => refuse(&mut plan, |case| {
+            // Pages of a file may count as the memory of others; those of a device, too, but few
+            // have the memory for a disk.
+            let remedy = "use cache 'direct', or read a part of it (--offset, --length)";
+            let too_large = || environment.warm_refusal(case, remedy).filter(|_| own.is_device);
+            own.refusal(case).or_else(too_large)
         }),
         Target::Device(disk) => refuse(&mut plan, |case| device::refusal(case, disk)),
-        Target::Directory(_) => refuse(&mut plan, |case| environment.warm_refusal(case)),
+        Target::Directory(_) => {
+            refuse(&mut plan, |case| environment.warm_refusal(case, "choose a smaller --size"))
+        }
         Target::Memory => {}
     }
-    if let Some(budget) = *sustain {
-        sustain_plan(&mut plan, budget)?;
+    if let Some(sustained) = *sustain {
+        sustain_plan(&mut plan, sustained)?;
     }
     set_ends(&mut plan, question.budget, question.prune)?;
     if question.is_controlled {

@@ -5,6 +5,7 @@ use model::case::{Allocation, Case, Op, Work, WriteEngine};
 use model::part::Whose;
 use model::plan::{Actor, ActorFile, Plan};
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// The actors that a case of `plan` names and that have files of their own, with their sizes.
 pub(super) fn needed_actors(plan: &Plan) -> impl Iterator<Item = (&Actor, u64)> {
@@ -12,6 +13,14 @@ pub(super) fn needed_actors(plan: &Plan) -> impl Iterator<Item = (&Actor, u64)> 
         |actor: &&Actor| plan.cases.iter().any(|it| it.case.beside.contains(&actor.name));
     let own = plan.actors.iter().filter(|actor| actor.file == ActorFile::Own);
     own.filter(is_needed).filter_map(|actor| Some((actor, actor.case.file_size()?)))
+}
+
+/// The parts of a file that the cases of `plan` read.
+pub(super) fn read_parts_of(plan: &Plan) -> Vec<Range<u64>> {
+    let cases = plan.cases.iter().map(|planned| &planned.case);
+    let reads = cases.filter(|case| !case.is_null()).filter_map(Case::read);
+    let ranges = reads.map(|work| work.io.range()).map(|range| (range.start, range.end));
+    ranges.collect::<BTreeSet<_>>().into_iter().map(|(start, end)| start..end).collect()
 }
 
 /// The sizes of the files that a plan needs.

@@ -10,14 +10,16 @@
 //! beside = ["none", "writer"]
 //! ```
 //! An actor has one value for each axis, and a file of its own. With `file = "case"`, it uses that
-//! of the case beside which it runs.
+//! of the case beside which it runs. An actor with a `kernel` runs over memory, as much of the time
+//! as its `duty` says.
 
 use super::{Changes, Recipe, fallback};
 use crate::group::{self, AxisGrid, ValueList, check_axes};
 use anyhow::{Context, Result, bail};
-use model::actor;
+use model::actor::{self, Duty};
 use model::axis::Axis;
 use model::case::Case;
+use model::company;
 use model::environment::Environment;
 use model::plan::{Actor, ActorFile, Plan, Skip};
 use model::sharing;
@@ -35,9 +37,10 @@ pub(super) fn check(recipe: &Recipe) -> Result<()> {
             bail!("{}: a name has up to 32 letters, digits and -", of_actor());
         }
         let names = Axis::all_of(group::kind(axes)).map(|axis| axis.name);
-        let known: Vec<&str> = names.filter(|n| *n != "beside").chain([FILE]).collect();
+        let known: Vec<&str> = names.filter(|n| *n != "beside").chain([FILE, DUTY]).collect();
         check_axes(axes, &known).with_context(of_actor)?;
         file_of(axes).with_context(of_actor)?;
+        duty_of(axes).with_context(of_actor)?;
     }
     Ok(())
 }
@@ -54,6 +57,21 @@ fn file_of(axes: &AxisGrid) -> Result<ActorFile> {
         None => Ok(ActorFile::Own),
         Some([text]) => Ok(text.parse()?),
         Some(_) => bail!("'{FILE}' takes one value"),
+    }
+}
+
+/// The key of how much of the time an actor runs over memory: `"50%"`.
+const DUTY: &str = "duty";
+
+/// The duty of an actor with these axes.
+///
+/// # Errors
+/// If its value is no percentage.
+fn duty_of(axes: &AxisGrid) -> Result<Duty> {
+    match axes.get(DUTY).map(ValueList::texts).as_deref() {
+        None => Ok(Duty::WHOLE),
+        Some([text]) => Ok(text.parse()?),
+        Some(_) => bail!("'{DUTY}' takes one value"),
     }
 }
 
@@ -88,7 +106,9 @@ pub(super) fn add(
     let refusal = |plan: &Plan, case: &Case| {
         let refused = refusals.iter().find(|(name, _)| case.beside.contains(name));
         let refused = refused.map(|(_, reason)| reason.clone());
-        refused.or_else(|| sharing::refusal(case, plan.beside(case)))
+        refused
+            .or_else(|| sharing::refusal(case, plan.beside(case)))
+            .or_else(|| company::refusal(case, plan.beside(case), environment))
     };
     for case in std::mem::take(cases) {
         match refusal(plan, &case) {
@@ -123,5 +143,5 @@ fn define(
     }
     let case = product(&sweep).with_context(|| format!("the actor '{name}'"))?.pop();
     let case = case.with_context(|| format!("the actor '{name}' does nothing"))?;
-    Ok(Actor { file: file_of(axes)?, ..Actor::own(name, case) })
+    Ok(Actor { file: file_of(axes)?, duty: duty_of(axes)?, ..Actor::own(name, case) })
 }

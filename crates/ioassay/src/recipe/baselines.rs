@@ -9,7 +9,7 @@ use model::host::Host;
 use model::pattern::Pattern;
 use model::plan::Plan;
 use model::units;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 /// The baselines of every recipe that reads files.
@@ -42,6 +42,9 @@ pub(super) fn of(plan: &Plan, environment: &Environment) -> Result<Vec<Case>> {
     let mut cases = baselines.cases(&Changes::default(), environment)?;
     cases.retain(is_wanted);
     cases = cases.into_iter().flat_map(|case| in_pages(case, &pages)).collect();
+    let offsets: BTreeSet<u64> =
+        asked().filter_map(Case::read).map(|work| work.io.offset).collect();
+    cases = cases.into_iter().flat_map(|case| in_parts(case, &offsets)).collect();
     let time = units::parse_time(&baselines.time)?;
     cases.extend(asked().filter_map(Case::write).filter_map(|work| read_beside(work, time)));
     cases.extend(asked().filter_map(generator));
@@ -71,6 +74,23 @@ fn in_pages(case: Case, pages: &HashSet<BufferPages>) -> Vec<Case> {
     };
     let all = BufferPages::ALL.iter().copied();
     all.filter(|it| pages.contains(it)).map(with).collect()
+}
+
+/// The ceiling `case`, in each part of the file that is read if it reads any.
+fn in_parts(case: Case, offsets: &BTreeSet<u64>) -> Vec<Case> {
+    if case.read().is_none() {
+        return vec![case];
+    }
+    let most = if case.is_null() { 1 } else { offsets.len() };
+    let from = |offset: &u64| {
+        let mut case = case.clone();
+        case.io_mut().into_iter().for_each(|io| io.offset = *offset);
+        case
+    };
+    // A plan that only writes reads from the start.
+    let start = BTreeSet::from([0]);
+    let offsets = if offsets.is_empty() { &start } else { offsets };
+    offsets.iter().take(most.max(1)).map(from).collect()
 }
 
 /// Whether the plan has rates, and asks for the closed loop of each, which bounds it. Rates that

@@ -3,7 +3,9 @@
 use super::jobs::{is_job_file, of_jobs};
 use super::{Recipe, file, parse};
 use anyhow::{Context, Result, bail};
+use model::plan::Plan;
 use model::units;
+use model::view::View;
 use std::path::Path;
 
 /// The built-in recipes.
@@ -13,6 +15,7 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("read-methods", include_str!("../../recipes/read-methods.toml")),
     ("uring-ladder", include_str!("../../recipes/uring-ladder.toml")),
     ("memory", include_str!("../../recipes/memory.toml")),
+    ("loaded-latency", include_str!("../../recipes/loaded-latency.toml")),
     ("count-tens", include_str!("../../recipes/count-tens.toml")),
     ("compilers", include_str!("../../recipes/compilers.toml")),
     ("write-strategies", include_str!("../../recipes/write-strategies.toml")),
@@ -20,6 +23,7 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("sync-latency", include_str!("../../recipes/sync-latency.toml")),
     ("load", include_str!("../../recipes/load.toml")),
     ("depth", include_str!("../../recipes/depth.toml")),
+    ("steady", include_str!("../../recipes/steady.toml")),
     ("interference", include_str!("../../recipes/interference.toml")),
     ("oltp", include_str!("../../recipes/oltp.toml")),
     ("lsm", include_str!("../../recipes/lsm.toml")),
@@ -66,6 +70,13 @@ pub fn find(name: &str) -> Result<Recipe> {
 pub fn text(name: &str) -> Result<&'static str> {
     let found = BUILT_IN.iter().find(|(known, _)| *known == name);
     found.map(|(_, text)| *text).ok_or_else(|| unknown(name).into())
+}
+
+/// The view of a plan, or that of the built-in recipe with its name if an older program wrote the
+/// plan without one.
+pub fn view_of(plan: &Plan) -> View {
+    let built_in = || Some(parse(text(&plan.recipe).ok()?).ok()?.view);
+    plan.view.clone().or_else(built_in).unwrap_or_default()
 }
 
 /// The error for a name that no recipe has.

@@ -1,5 +1,6 @@
 //! Axes of the command line that would change nothing.
 
+use super::Changes;
 use crate::group::AxisGrid;
 use anyhow::{Result, bail};
 use model::axis::Axis;
@@ -22,6 +23,18 @@ pub(super) fn check(given: &AxisGrid, cases: &[Case]) -> Result<()> {
                 axis.meaning
             );
         }
+    }
+    Ok(())
+}
+
+/// Refuses offsets in files that the run makes: all of each is used.
+///
+/// # Errors
+/// If a case has one.
+pub(super) fn check_offsets(changes: &Changes, cases: &[Case]) -> Result<()> {
+    let has_offset = |case: &Case| case.io().is_some_and(|io| io.offset > 0);
+    if !changes.is_own_file && cases.iter().any(has_offset) {
+        bail!("an offset is one in a file of your own, or in a device: name it with --file");
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use super::{Changes, Recipe};
 use crate::group::{AxisGrid, ValueList};
 use crate::symbol::{count_blocks, doublings};
+use anyhow::{Result, bail};
 use model::case::{Case, Io, Populated};
 use model::list::listed;
 use model::part::Whose;
@@ -19,6 +20,22 @@ impl Recipe {
             resolve(group, hosts);
         }
         self
+    }
+
+    /// Refuses a recipe whose trials follow each other, for what measures cases in turns.
+    ///
+    /// # Errors
+    /// If it is one.
+    pub fn check_takes_turns(&self, what: &str) -> Result<()> {
+        if self.sustain.is_some() {
+            bail!(
+                "'{}' follows one rate over time, which {what} cannot do yet: use 'ioassay run {}' \
+                 in each directory, on each host",
+                self.name,
+                self.name
+            );
+        }
+        Ok(())
     }
 
     /// Gives a case the size of its file, and the number of operations that depends on it.

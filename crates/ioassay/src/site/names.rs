@@ -128,6 +128,8 @@ impl Site<'_> {
             shared: None,
             shape: None,
             launch: None,
+            cpus: Vec::new(),
+            duty: model::actor::Duty::WHOLE,
         };
         let failed = |outcome: Outcome| match outcome {
             Outcome::Failed { reason } | Outcome::Unavailable { reason } => anyhow!(reason),

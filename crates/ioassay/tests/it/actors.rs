@@ -227,3 +227,52 @@ fn kill_actor(run: &mut Child) {
     let actor = rustix::process::Pid::from_raw(actor).expect("it is a process");
     rustix::process::kill_process(actor, rustix::process::Signal::KILL).unwrap();
 }
+
+/// A chase alone, and beside a reader of memory that works half of the time.
+const LOADED: &str = r#"
+name = "loaded"
+question = "What does a load cost?"
+rounds = 1
+ceilings = false
+
+[view]
+answer = ["loaded-latency"]
+
+[actors]
+half = { kernel = "read", working_set = "1MiB", duty = "50%" }
+
+[[cases]]
+kernel = "chase"
+isa = "scalar"
+working_set = "1MiB"
+time = "20ms"
+beside = ["none", "half"]
+"#;
+
+#[test]
+#[ignore = "slow: a part of cargo xtask test"]
+fn a_chase_and_its_load_have_cpus_of_their_own() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("loaded.toml"), LOADED).unwrap();
+    let path = sandbox.path("loaded.jsonl");
+    let sample = wait_for("a good trial beside the load", || {
+        let output = sandbox.ioassay(&["run", "loaded.toml", "--record", argument(&path)]);
+        let record = ioassay::store::read(&path).unwrap_or_else(|_| panic!("{output:?}"));
+        std::fs::remove_file(&path).unwrap();
+        if let [skip] = &record.header.plan.skips[..] {
+            assert!(skip.reason.contains("core") || skip.reason.contains("processor"), "{skip:?}");
+            println!("skipped: {}", skip.reason);
+            return Some(None);
+        }
+        let loaded = record.trials.into_iter().find(|trial| trial.case == 1)?;
+        let own = loaded.sample()?.clone();
+        let beside = loaded.beside.into_iter().next()?;
+        let its = beside.outcome.sample()?.clone();
+        assert_eq!(its.digest(), beside.expected_digest);
+        Some(Some((own, its)))
+    });
+    let Some((own, its)) = sample else { return };
+    let [own_cpus, its_cpus] = [&own, &its].map(|sample| sample.cpus().expect("Linux tells"));
+    assert!(own_cpus.is_disjoint(&its_cpus), "{own_cpus:?} and {its_cpus:?}");
+    assert_eq!((own_cpus.len(), its_cpus.len()), (1, 1));
+}

@@ -267,7 +267,10 @@ fn small(words: &[&str]) -> Vec<String> {
     }
     // A high percentile takes so many operations that each rate lasts seconds.
     let goals = |word: &str| word.replace("p99.9<", "p75<").replace("p99<", "p50<");
-    let is_sustained = small.contains(&"--sustain");
+    if small[1] == "steady" && !small.contains(&"--for") {
+        small.extend(["--for", "1s"]);
+    }
+    let is_sustained = small.contains(&"--sustain") || small[1] == "steady";
     match small[1] {
         "memory" | "compilers" => {}
         "metadata" => small.extend(["--entries", "50"]),

@@ -9,3 +9,4 @@ mod storage;
 pub(crate) mod machine;
 mod open;
 mod fleet;
+mod steady;

@@ -38,6 +38,7 @@ mod arrays;
 mod writing;
 mod destroying;
 mod files;
+mod own_devices;
 mod folders;
 mod comparing;
 mod gate;

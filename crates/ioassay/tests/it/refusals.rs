@@ -293,3 +293,28 @@ fn a_load_that_cannot_be_held_is_refused() {
         }
     }
 }
+
+/// What follows one rate over time has no rounds, sides or hosts.
+#[test]
+fn a_recipe_that_takes_no_turns_refuses_what_needs_them() {
+    let sandbox = Sandbox::new();
+    for (flag, name) in [
+        ("--rounds=7", "--rounds"),
+        ("--invocations=3", "--invocations"),
+        ("--goal=iops>1", "--goal"),
+        ("--control", "--control"),
+    ] {
+        sandbox.refuses(&["run", "steady", ".", flag], &["follows one rate", name, "leave it out"]);
+    }
+    sandbox.refuses(&["run", "steady", ".", "--for=500ms"], &["--for needs at least 1s"]);
+    sandbox.refuses(&["run", "steady", ".", "--for=3days"], &["--for takes at most"]);
+    sandbox.refuses(&["gate", "steady", ".", "--against", "."], &["which gate cannot do yet"]);
+    for each in [&["--each"][..], &[]] {
+        let hosts = [&["run", "steady", ".", "--hosts=a,b"], each].concat();
+        sandbox.refuses(&hosts, &["which a run on several hosts cannot do yet"]);
+    }
+    let plan = sandbox.says(&["plan", "steady", ".", "--size=1MiB"]);
+    assert!(plan.contains("each case for 1m"), "{plan}");
+    let plan = sandbox.says(&["plan", "steady", ".", "--size=1MiB", "--sustain=5min"]);
+    assert!(plan.contains("each case until it is steady, or for 5m"), "{plan}");
+}

@@ -70,9 +70,10 @@ pub(super) const READ_SHARE: Axis = Axis {
 
 pub(super) const BESIDE: Axis = Axis {
     name: "beside",
-    meaning: "Actors of the recipe that use the storage at the same time; several with a +",
+    meaning: "Actors of the recipe that use the storage, or memory, at the same time; several with \
+              a +",
     symbols: &[("none", "the case alone")],
-    usual: Usual::files("none"),
+    usual: Usual::files("none").and_memory("none"),
     before: Usual::every("none"),
     absent: Some("none"),
     word: IdWord::After("beside:", None),

@@ -1,7 +1,7 @@
 //! Numbers as values of axes.
 
 use crate::arrival::RATE_MAX;
-use crate::units::ParseError;
+use crate::units::{self, ParseError};
 
 /// Parses a whole number of at least `least`.
 pub(super) fn count(axis: &'static str, text: &str, least: u64) -> Result<u64, ParseError> {
@@ -15,6 +15,14 @@ pub(super) fn count(axis: &'static str, text: &str, least: u64) -> Result<u64, P
 pub(super) fn small(axis: &'static str, text: &str) -> Result<u32, ParseError> {
     u32::try_from(count(axis, text, 1)?)
         .map_err(|_| ParseError::Axis { axis, problem: "is too large" })
+}
+
+/// Parses an offset in bytes, which may be 0.
+///
+/// # Errors
+/// If it is no size.
+pub fn offset(text: &str) -> Result<u64, ParseError> {
+    if ["0", "0B"].contains(&text.trim()) { Ok(0) } else { units::parse_bytes(text) }
 }
 
 /// Parses operations per second: `closed` is 0, `40k` is 40 000.
@@ -40,6 +48,16 @@ pub fn rate(text: &str) -> Result<u64, ParseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_offset_is_a_size_or_the_start() {
+        for (text, expected) in [("0", 0), ("0B", 0), (" 0 ", 0), ("4k", 4096), ("1GiB", 1 << 30)] {
+            assert_eq!(offset(text), Ok(expected), "{text}");
+        }
+        for text in ["", "-1", "x", "0.0", "00"] {
+            assert!(offset(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn rates_are_read_as_people_write_them() {

@@ -2,7 +2,8 @@
 
 use super::say::{LOOPS, POPULATED, Say, TOUCHES};
 use super::{
-    Across, Axis, Domain, IdWord, Usual, command, count, hosts, load, metadata, put, small, writing,
+    Across, Axis, Domain, IdWord, Usual, command, count, hosts, load, metadata, place, put, small,
+    writing,
 };
 use crate::case::{
     Advice, BufferPages, Cache, Engine, Isa, Kernel, Kind, OWN_PEER, Op, Pages, Populated,
@@ -255,6 +256,7 @@ pub const AXES: &[Axis] = &[
         domain: Domain::Count(1),
         symbols: &[
             ("cores", "one for each processor you can use"),
+            ("apart", "one for each that shares no core with the first"),
             ("ramp", "1, 2, 4 … up to that"),
             ("sweep", "1, 2, 4 … up to twice that"),
         ],
@@ -358,6 +360,7 @@ pub const AXES: &[Axis] = &[
         say: Say::of("a file of {}").text("of {}"),
         ..bytes_of!(io, io_mut, size)
     },
+    place::OFFSET,
     Axis {
         name: "time",
         meaning: "Maximum time of a trial",

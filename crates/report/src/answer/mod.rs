@@ -1,6 +1,7 @@
 //! The conclusions of a run in sentences, and the labels of its cases, as the view requests.
 
 mod depth;
+mod steady;
 mod operations;
 mod engines;
 mod fastest;
@@ -17,6 +18,7 @@ mod commits;
 mod builds;
 mod load;
 mod interference;
+mod loaded_latency;
 mod names;
 mod command_names;
 mod undecided_commands;
@@ -78,7 +80,9 @@ fn row(question: Question) -> QuestionRow {
         Question::Commits => other(commits::answer),
         Question::Load => other(load::answer),
         Question::Depth => other(depth::answer),
+        Question::Steady => other(steady::answer),
         Question::Interference => other(interference::answer),
+        Question::LoadedLatency => other(loaded_latency::answer),
         Question::Builds => speed(builds::answer),
         Question::Names => other(names::answer),
         Question::Commands => other(commands::answer),

@@ -115,6 +115,9 @@ pub(super) struct StorageForm<'a> {
     /// The path from the directory down to the medium, hop by hop, with the fastest rate of each
     /// link and the highest temperature of each drive that was seen; null in older records.
     path: Option<&'a Hop>,
+    /// Whether a block device that is used without a file system can discard blocks, and so may
+    /// read some from nowhere; null of file systems, and if unknown.
+    discards: Option<bool>,
     /// Whether no `/sys` shows this machine's block devices.
     lacks_sys: bool,
     /// Notes for the reader.
@@ -152,6 +155,7 @@ impl StorageForm<'_> {
             journals_data: storage.journals_data,
             syncs_writes: storage.syncs_writes,
             path: storage.path.as_deref(),
+            discards: storage.discards,
             lacks_sys: storage.lacks_sys,
             notes: &storage.notes,
         }

@@ -9,6 +9,7 @@ mod curves;
 mod heat;
 mod latencies;
 mod loads;
+mod loaded_latency;
 mod courses;
 mod rounds;
 pub(crate) mod chain;
@@ -35,10 +36,11 @@ fn named(pictures: Vec<Picture>) -> Vec<Picture> {
 }
 
 /// The kinds of pictures of an assessment, most important first. A run has few of them.
-const KINDS: [fn(&Assessment) -> Vec<Picture>; 9] = [
+const KINDS: [fn(&Assessment) -> Vec<Picture>; 10] = [
     heat::heat,
     |run| Vec::from_iter(ladder::ladder(run)),
     loads::loads,
+    |run| Vec::from_iter(loaded_latency::loaded_latencies(run)),
     curves::curves,
     latencies::latencies,
     |run| Vec::from_iter(compared::compared(run)),

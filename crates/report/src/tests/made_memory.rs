@@ -2,13 +2,17 @@
 
 use super::build::*;
 use assess::Assessment;
+use assess::actors::ActorFigures;
 use assess::conclusions::builds::Builds;
 use assess::conclusions::counts::{Claim, CountingAnswer, Fair, RowRate};
+use assess::conclusions::loaded_latency::{
+    LatencyKnee, LatencyUnderLoad, LoadedLatency, UnloadedLatency,
+};
 use assess::conclusions::saturation::{Saturation, ThreadStep};
 use assess::decision::{Decision, Named};
 use assess::levels::{Level, Levels, Nominal};
 use assess::ratio::Ratio;
-use assess::summary::{Ceiling, CeilingKind, Loaded, ServedBy, Summary};
+use assess::summary::{Ceiling, CeilingKind, Latency, Loaded, ServedBy, Summary};
 use model::case::{
     Advice, Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP,
 };
@@ -229,4 +233,72 @@ pub(super) fn peers() -> Assessment {
         cases.push(own);
     }
     assessment("read-methods", cases)
+}
+
+/// A chase alone, beside readers that bend its curve, and beside copies that do nothing to it.
+pub(super) fn loaded_latency() -> Assessment {
+    let alone = chase(128 << 20, Pages::Huge, 95.2);
+    let loaded = |name: &str, threads: u32, ns: f64, rate: f64| {
+        let summary = chase(128 << 20, Pages::Huge, ns);
+        let case = Case { beside: vec![name.to_string()], ..summary.case };
+        let actor = ActorFigures {
+            name: name.to_string(),
+            does: format!("memory {name} t{threads}"),
+            throughput: Some(rate),
+            iops: Some(rate / 64.0),
+            of_whole_run: false,
+            latency_ns: Latency::default(),
+            sync_latency_ns: Latency::default(),
+        };
+        Summary { id: case.id(), case, beside: vec![actor], ..summary }
+    };
+    let reads = [("read-25", 97.0, 3.6e9), ("read-50", 99.0, 7.1e9), ("read-80", 104.0, 11.3e9)];
+    let reads = [&reads[..], &[("read-90", 131.0, 13.0e9), ("read-100", 180.0, 14.2e9)]].concat();
+    let of_reads: Vec<Summary> =
+        reads.iter().map(|(name, ns, rate)| loaded(name, 3, *ns, *rate)).collect();
+    let of_copies = vec![loaded("copy-50", 1, 95.3, 8e9)];
+    let under_load = |summary: &Summary, ratio: [f64; 3]| LatencyUnderLoad {
+        case: Named::of(summary).expect("it stands"),
+        bandwidth: estimate(summary.beside[0].throughput.expect("it is known")),
+        latency_ns: summary.ns_per_op.expect("it is measured"),
+        longer: Some(is_faster([&alone, summary], 10, ratio)),
+    };
+    let slower = |summary: &Summary| {
+        let times = summary.ns_per_op.expect("it is measured").median / 95.2;
+        under_load(summary, [times, times * 0.99, times * 1.01])
+    };
+    let share =
+        Ratio { median: 0.97, low: Some(0.96), high: Some(0.98), pairs: 10, invocations: 1 };
+    let curve = |kernel, threads, loads| LoadedLatency {
+        kernel,
+        threads,
+        chase_cpu: Some(0),
+        load_cpus: (1..=threads).collect(),
+        unloaded: UnloadedLatency {
+            case: Named::of(&alone).expect("it stands"),
+            latency_ns: alone.ns_per_op.expect("it is measured"),
+        },
+        loads,
+        of_alone: None,
+        knee: None,
+    };
+    let knee = LatencyKnee {
+        bandwidth: 11.3e9,
+        case: Named::of(&of_reads[2]).expect("it stands"),
+        beyond_line: is_faster([&of_reads[2], &of_reads[4]], 10, [1.68, 1.61, 1.74]),
+    };
+    let found = vec![
+        LoadedLatency {
+            of_alone: Some(share),
+            knee: Some(knee),
+            ..curve(Kernel::Read, 3, of_reads.iter().map(slower).collect())
+        },
+        curve(Kernel::Copy, 1, vec![under_load(&of_copies[0], [1.0, 0.98, 1.19])]),
+    ];
+    let cases = [vec![alone], of_reads, of_copies].concat();
+    let mut assessment = assessment("loaded-latency", cases);
+    assessment.header.plan.view = Some(view_of("loaded-latency"));
+    assessment.header.storage = None;
+    assessment.conclusions.loaded_latencies = found;
+    assessment
 }

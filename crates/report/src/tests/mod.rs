@@ -23,6 +23,7 @@ mod pictures;
 mod running;
 mod same_words;
 mod sentences;
+mod steady;
 mod steering;
 
 use crate::answer;
@@ -75,6 +76,7 @@ fn all() -> Vec<Assessment> {
         made_memory::counting(),
         made_memory::compilers(),
         made_memory::peers(),
+        made_memory::loaded_latency(),
         made_writing::strategies(),
         made_writing::sustained(),
         made_writing::touching(),
@@ -368,6 +370,11 @@ fn depths_that_are_enough() {
 #[test]
 fn alone_and_beside_others() {
     assert_snapshot!(text(&made_beside::interference(), &PLAIN));
+}
+
+#[test]
+fn memory_beside_loads() {
+    assert_snapshot!(text(&made_memory::loaded_latency(), &PLAIN));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The processors: how many, how fast they may run, and what they have for encryption.
 
-use crate::cpus::{allowed, directories, parse_cpus};
+use crate::cpus::{allowed, by_core, directories, parse_cpus};
 use crate::machine::cpuinfo_value;
 use crate::root::Root;
 use crate::sysfs::{flag, number, text};
@@ -31,6 +31,7 @@ pub(super) fn processors(root: &Root, cpuinfo: &str, nodes: &[Node]) -> Processo
         xts_drivers: text(&root.at("/proc/crypto")).map(|it| xts_drivers(&it)).unwrap_or_default(),
         isolated: text(&root.at(CPUS).join("isolated")).filter(|list| parse_cpus(list).is_some()),
         usable_nodes: usable_nodes(root, nodes),
+        apart: by_core(root).map(|cpus| cpus.apart.len() as u32),
     }
 }
 

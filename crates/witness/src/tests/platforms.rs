@@ -85,6 +85,7 @@ fn a_node_without_cpus_has_claims_of_its_own() {
         xts_drivers: Vec::new(),
         isolated: Some("60-63".to_string()),
         usable_nodes: vec![0, 1],
+        apart: Some(63),
     };
     assert_eq!(platform.processors, expected);
 }

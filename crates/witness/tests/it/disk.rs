@@ -1,12 +1,12 @@
 use crate::fixture::{self, LoopDevice, Mounted, PLAIN, Setup};
 use model::evidence::Probe;
 use model::host::{Direct, Medium, Storage};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FallocateFlags, Mode, OFlags, fallocate};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use witness::page_cache::{WHOLE, evict, residency, residency_of_range, warm};
-use witness::{Disk, Error, disk, storage, storage_of_disk};
+use witness::{Disk, Error, disk, storage, storage_of_disk, storage_of_read_disk, zero_blocks};
 
 const SIZE: u64 = 4 << 20;
 
@@ -73,6 +73,30 @@ fn a_loop_device_that_nobody_uses_may_be_written_and_is_left_as_it_is() {
 }
 
 #[test]
+fn a_device_that_nobody_uses_is_read_without_a_note_and_its_zeros_are_seen() {
+    let Some(device) = Loop::new("zeros of a device", &["--direct-io=on"]) else { return };
+    let read = storage_of_read_disk(device.node()).unwrap();
+    assert!(!read.notes.iter().any(|note| note.contains(device.name())), "{read:#?}");
+    assert_eq!((read.capacity, read.free), (Some(SIZE), None));
+    let queue = format!("/sys/block/{}/queue/discard_max_bytes", device.name());
+    let most = std::fs::read_to_string(queue).unwrap();
+    assert_eq!(read.discards, Some(most.trim() != "0"));
+    let file = File::open(device.node()).unwrap();
+    let zeros = |range| zero_blocks(&file, range).map(|seen| (seen.looked, seen.zeros));
+    assert_eq!(zeros(0..SIZE), Some((256, 0)));
+    let image = File::options().write(true).open(&device.image).unwrap();
+    let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    fallocate(&image, hole, SIZE / 2, SIZE / 2).unwrap();
+    assert_eq!(zeros(0..SIZE / 2), Some((256, 0)));
+    assert_eq!(zeros(SIZE / 2..SIZE), Some((256, 256)));
+    assert_eq!(zeros(SIZE / 2..SIZE / 2 + (8 << 12)), Some((8, 8)));
+    let (looked, of_all) = zeros(0..SIZE).unwrap();
+    assert!(looked == 256 && (64..192).contains(&of_all), "{of_all}");
+    assert_eq!(zeros(0..100), None);
+    assert_eq!(zeros(SIZE..2 * SIZE), None);
+}
+
+#[test]
 fn pages_of_a_block_device_are_counted_evicted_and_warmed() {
     fixture::tried(check_pages);
 }
@@ -127,10 +151,15 @@ fn a_device_that_is_mounted_must_not_be_written() {
             "ext4" => format!("{device} is mounted at '{}'", mounted.point.display()),
             _ => format!("{device} is a member of a btrfs that is mounted"),
         };
-        assert_eq!(objections, [expected]);
+        assert_eq!(objections, [expected.clone()]);
         // Inspecting is allowed and only reads.
         let raw = storage_of_disk(&node).unwrap();
         assert_eq!(raw.capacity, Some(setup.size));
+        // The file system holds pages, so what works is tried where it holds none.
+        let read = storage_of_read_disk(&node).unwrap();
+        assert!(read.notes.iter().any(|note| note.starts_with(&expected)), "{read:#?}");
+        assert!(matches!(read.direct, Direct::Accepted { bypasses: Some(true), .. }), "{read:#?}");
+        assert_eq!((read.evictable, read.free), (true, None), "{read:#?}");
     }
 }
 

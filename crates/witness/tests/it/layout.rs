@@ -9,7 +9,7 @@ const BLOCK: u64 = 4096;
 
 #[track_caller]
 fn check(file: &File, unwritten: u64) -> FileLayout {
-    let layout = witness::layout(file, file.metadata().unwrap().len())
+    let layout = witness::layout(file, 0..file.metadata().unwrap().len())
         .unwrap()
         .expect("this file system tells");
     assert_eq!((layout.unwritten, layout.encoded), (unwritten, 0), "{layout:?}");
@@ -43,7 +43,7 @@ fn tell_of_holes(directory: &Path) {
     // What others added is not asked for.
     let grown = fixture::file(&directory.join("grown"), 4 * BLOCK);
     grown.set_len(256 * BLOCK).unwrap();
-    let layout = witness::layout(&grown, 4 * BLOCK).unwrap().expect("this file system tells");
+    let layout = witness::layout(&grown, 0..4 * BLOCK).unwrap().expect("this file system tells");
     assert_eq!(layout.unwritten, 0, "{layout:?}");
 }
 
@@ -80,6 +80,6 @@ fn asking_does_not_move_the_position_of_the_file() {
     let directory = fixture::directory_in_memory().unwrap_or_else(fixture::directory);
     let mut file = fixture::file(&directory.path().join("file"), 2 * BLOCK);
     file.seek(SeekFrom::Start(BLOCK)).unwrap();
-    witness::layout(&file, 2 * BLOCK).unwrap();
+    witness::layout(&file, 0..2 * BLOCK).unwrap();
     assert_eq!(file.read_to_end(&mut Vec::new()).unwrap() as u64, BLOCK);
 }

@@ -57,6 +57,32 @@ fn check_folios(test: &str) {
 }
 
 #[test]
+fn a_part_is_evicted_and_warmed_alone() {
+    fixture::tried(|| {
+        let directory = fixture::directory();
+        let Some(probe) = probe("a_part_is_evicted_and_warmed_alone", directory.path()) else {
+            return;
+        };
+        let file = fixture::file(&directory.path().join("file"), 4096 * PAGE);
+        check(warm(&file, WHOLE, probe).unwrap(), 4096, 4096);
+        let part = 2048 * PAGE..2050 * PAGE;
+        check(evict(&file, part.clone(), probe).unwrap(), 0, 2);
+        // Its neighbors go, too, but no more than a folio can cover.
+        let far = [0..2048 * PAGE, 3072 * PAGE..4096 * PAGE];
+        for far in far {
+            let kept = residency_of_range(&file, probe, far).unwrap();
+            assert_eq!(kept.cached, kept.pages, "{kept:?}");
+        }
+        evict(&file, WHOLE, probe).unwrap();
+        check(warm_at_random(&file, part.clone(), probe, &|| false).unwrap(), 2, 2);
+        check(residency(&file, probe).unwrap(), 2, 4096);
+        evict(&file, WHOLE, probe).unwrap();
+        check(warm(&file, part, probe).unwrap(), 2, 2);
+        check(residency_of_range(&file, probe, 0..1024 * PAGE).unwrap(), 0, 1024);
+    });
+}
+
+#[test]
 fn a_file_is_cached_when_written_gone_when_evicted_and_back_when_warmed() {
     fixture::tried(check_evicted_and_warmed);
 }

@@ -7,11 +7,12 @@ use super::ahead::Ahead;
 use super::{BlockIo, Range};
 use memmap2::{Mmap, MmapOptions};
 use model::case::{Advice, ReadWork};
+use rustix::fs::SeekFrom;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-/// A mapping of a whole file.
+/// A mapping of a file, up to the last byte that is read.
 #[derive(Debug)]
 pub struct Mapping {
     file: File,
@@ -28,15 +29,16 @@ pub struct Mapping {
 impl Mapping {
     /// An engine for `range` of `file`.
     pub fn new(file: File, work: &ReadWork, range: Range) -> io::Result<Mapping> {
-        let held = file.metadata()?.len();
-        if held < work.io.size {
+        // The metadata of a device lacks it.
+        let held = rustix::fs::seek(&file, SeekFrom::End(0))?;
+        let end = work.io.range().end;
+        if held < end {
             // Touching a page past the end of the file would raise SIGBUS and kill the worker.
             return Err(io::Error::other(format!(
-                "the file has {held} bytes, fewer than the {} to read",
-                work.io.size
+                "the file has {held} bytes, fewer than the {end} to read"
             )));
         }
-        let (size, advice) = (work.io.size as usize, work.advice);
+        let (size, advice) = (end as usize, work.advice);
         Ok(Mapping { file, size, advice, range, map: None, ahead: None, offset: 0, length: 0 })
     }
 }

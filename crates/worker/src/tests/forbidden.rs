@@ -61,6 +61,8 @@ fn check(
             shared: None,
             shape: None,
             launch: None,
+            cpus: Vec::new(),
+            duty: model::actor::Duty::WHOLE,
         };
         let mut listener = Listener { file: None, outcome: None };
         forbid(calls);

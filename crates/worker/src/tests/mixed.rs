@@ -28,7 +28,17 @@ fn before(seed: u64) -> Content {
 fn run(work: WriteWork, file: Option<PathBuf>) -> (Job, Outcome) {
     let mut listener = Listener { file: file.clone(), outcome: None };
     let case = Case::own(Work::Write(work));
-    let job = Job { case, seed: 5, file, source: None, shared: None, shape: None, launch: None };
+    let job = Job {
+        case,
+        seed: 5,
+        file,
+        source: None,
+        shared: None,
+        shape: None,
+        launch: None,
+        cpus: Vec::new(),
+        duty: model::actor::Duty::WHOLE,
+    };
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))
 }
@@ -115,6 +125,8 @@ fn a_limit_counts_both_kinds() {
             shared: None,
             shape: None,
             launch: None,
+            cpus: Vec::new(),
+            duty: model::actor::Duty::WHOLE,
         };
         assert_ne!(sample.digest(), digest(&job, &sample, 78), "bytes of another file");
     }

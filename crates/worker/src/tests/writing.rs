@@ -57,6 +57,8 @@ fn run(work: &WriteWork, target: &Path, source: Option<&Path>) -> (Job, Outcome)
         shared: None,
         shape: None,
         launch: None,
+        cpus: Vec::new(),
+        duty: model::actor::Duty::WHOLE,
     };
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))

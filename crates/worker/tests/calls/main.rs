@@ -47,6 +47,8 @@ fn calls(work: &WriteWork) -> Option<Vec<String>> {
         shared: None,
         shape: None,
         launch: None,
+        cpus: Vec::new(),
+        duty: model::actor::Duty::WHOLE,
     };
     let mut strace = Command::new("strace");
     strace.args(["-f", "-y", "-qq", "-e", "trace=desc,file,msync", "-e", "signal=none", "-o"]);

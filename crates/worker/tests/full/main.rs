@@ -74,6 +74,8 @@ fn check(work: &WriteWork, folder: &Path, source: &Path, errno: i32) {
         shared: None,
         shape: None,
         launch: None,
+        cpus: Vec::new(),
+        duty: model::actor::Duty::WHOLE,
     };
     let mut listener = Listener::default();
     perform(&job, &mut listener);

@@ -51,6 +51,8 @@ fn check(work: ReadWork, file: &Path) -> Outcome {
         shared: None,
         shape: None,
         launch: None,
+        cpus: Vec::new(),
+        duty: model::actor::Duty::WHOLE,
     };
     let mut counter = Counter { most, heard: None };
     perform(&job, &mut counter);

@@ -1,6 +1,7 @@
 //! How long a run takes on a typical machine. Trials end when their work is done, and each needs
 //! setup, so the times that the cases ask for say little.
 
+use crate::beside;
 use crate::calibration;
 use crate::commands::question::{RunQuestion, Setting};
 use crate::crew::PAUSE;
@@ -159,7 +160,8 @@ const NAMING: Duration = Duration::from_micros(200);
 pub(super) fn trial(case: &Case, is_slow: bool) -> Duration {
     let (timed, beside) = match &case.work {
         _ if case.is_null() => (timed(case, is_slow), Duration::ZERO),
-        Work::Memory(work) => (work.time, FILLING),
+        Work::Memory(work) if case.beside.is_empty() => (work.time, FILLING),
+        Work::Memory(work) => (work.time, FILLING.saturating_add(beside::AROUND)),
         Work::Metadata(work) if work.call == Call::Create => (work.time, QUIETING),
         Work::Metadata(work) => {
             let names = work.entries.saturating_mul(work.threads.into());

@@ -4,7 +4,7 @@ use super::refuse;
 use crate::args::axes::AxisArgs;
 use crate::args::{OutputArgs, RunArgs};
 use crate::group::{self, ValueList};
-use crate::recipe::{Changes, Relative};
+use crate::recipe::{Changes, Recipe, Relative};
 use anyhow::{Result, bail};
 use assess::prune;
 use assess::stats::LOOKS;
@@ -151,23 +151,66 @@ pub(super) fn check_goals(plan: &Plan, loads: &[Relative]) -> Result<()> {
 /// Duration of a trial if trials follow each other.
 const SUSTAINED_TRIAL: Duration = Duration::from_secs(10);
 
+/// The least time of a run that goes on for all of it: ten steps of progress.
+const WHOLE_LEAST: Duration = Duration::from_secs(1);
+
 /// Maximum time for a case: all its trials must be judgeable ([`model::record::TRIALS_MAX`]).
 const SUSTAINED_MOST: Duration = Duration::from_secs(48 * 60 * 60);
 
-/// Changes a plan so that trials follow each other, for all cases that support it.
-pub(super) fn sustain_plan(plan: &mut Plan, budget: Duration) -> Result<()> {
-    if budget < SUSTAINED_TRIAL {
-        bail!("--sustain needs at least {}", units::time(SUSTAINED_TRIAL));
+/// How long the trials of a case follow each other.
+#[derive(Debug, Clone, Copy)]
+pub struct SustainedTime {
+    /// The option that sets it.
+    option: &'static str,
+    /// The time for each case.
+    time: Duration,
+    /// Whether they go on although the rate is steady.
+    is_whole: bool,
+}
+
+/// How long the trials of a case follow each other, if they do: until the rate is steady with
+/// `--sustain`, or for the whole time of a recipe that says so, or that `--for` gives it.
+pub(super) fn sustain_of(args: &RunArgs, recipe: &Recipe) -> Result<Option<SustainedTime>> {
+    if let Some(time) = &args.sustain {
+        let time = units::parse_time(time)?;
+        return Ok(Some(SustainedTime { option: "--sustain", time, is_whole: false }));
     }
-    if budget > SUSTAINED_MOST {
-        bail!("--sustain takes at most {}", units::time(SUSTAINED_MOST));
+    let Some(usual) = &recipe.sustain else { return Ok(None) };
+    let given = [
+        ("--rounds", args.rounds.is_some()),
+        ("--invocations", args.invocations.is_some()),
+        ("--prune", args.prune),
+        ("--control", args.output.control),
+        ("--hold", !args.hold.is_empty()),
+        ("--goal", !args.goal.is_empty()),
+    ];
+    if let Some((flag, _)) = given.iter().find(|(_, is_given)| *is_given) {
+        bail!(
+            "'{}' follows one rate over time, so it has no rounds that {flag} could apply to: \
+             leave it out",
+            recipe.name
+        );
+    }
+    let time = units::parse_time(args.output.budget.as_deref().unwrap_or(usual))?;
+    Ok(Some(SustainedTime { option: "--for", time, is_whole: true }))
+}
+
+/// Changes a plan so that trials follow each other, for all cases that support it.
+pub(super) fn sustain_plan(plan: &mut Plan, sustained: SustainedTime) -> Result<()> {
+    let SustainedTime { option, time, is_whole } = sustained;
+    let least = if is_whole { WHOLE_LEAST } else { SUSTAINED_TRIAL };
+    if time < least {
+        bail!("{option} needs at least {}", units::time(least));
+    }
+    if time > SUSTAINED_MOST {
+        bail!("{option} takes at most {}", units::time(SUSTAINED_MOST));
     }
     let asked = plan.cases.iter().filter(|planned| planned.role == Role::Asked);
     let skipped = plan.skips.iter().map(|skip| &skip.case);
     if asked.map(|planned| &planned.case).chain(skipped).all(|case| case.write().is_none()) {
         bail!("--sustain keeps writing, and '{}' writes nothing: leave it out", plan.recipe);
     }
-    plan.sustain = Some(budget);
+    (plan.sustain, plan.whole_time) = (Some(time), is_whole);
     plan.invocations = 1;
     plan.cases.retain(|planned| planned.role == Role::Asked);
     refuse(plan, |case| {
@@ -186,7 +229,7 @@ pub(super) fn sustain_plan(plan: &mut Plan, budget: Duration) -> Result<()> {
     });
     for planned in &mut plan.cases {
         if let Work::Write(work) = &mut planned.case.work {
-            work.io.time = SUSTAINED_TRIAL;
+            work.io.time = SUSTAINED_TRIAL.min(time);
         }
     }
     Ok(())

@@ -16,6 +16,8 @@ pub(super) fn storage_of(target: &Target) -> Result<Option<Storage>> {
     let storage = match target {
         Target::Memory => return Ok(None),
         Target::Directory(directory) => storage_in(directory),
+        Target::File(own) if own.is_device => witness::storage_of_read_disk(&own.path)
+            .with_context(|| format!("failed to inspect the device '{}'", own.path.display())),
         Target::File(own) => witness::storage_of(&own.path)
             .with_context(|| format!("failed to inspect the storage of '{}'", own.path.display())),
         Target::Device(disk) => witness::storage_of_disk(&disk.path)
