@@ -33,6 +33,7 @@ mod commands;
 pub mod durable_commands;
 pub mod command_figures;
 pub mod told;
+mod hits;
 mod served;
 pub mod link_use;
 pub mod disturbance;

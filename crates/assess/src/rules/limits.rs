@@ -3,8 +3,9 @@
 use super::context::{Context, Draft};
 use crate::counted::{Counted, a_second, only_syncs};
 use crate::finding::Severity;
+use crate::hits::fetched_bytes;
 use crate::names;
-use crate::served::{INODE_BYTES, SHARE_NOISE, fetched_bytes};
+use crate::served::{INODE_BYTES, SHARE_NOISE};
 use crate::stats::median;
 use model::case::{Cache, NameSync, Op, Work};
 use model::evidence::{Limit, Limited};
