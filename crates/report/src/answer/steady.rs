@@ -109,7 +109,7 @@ fn said_lack(state: &SteadyState) -> String {
     }
     format!(
         "needs five rounds after the first {needed}, which precondition the file, and {bytes} were \
-         written: give it more time with --for, or a smaller --size"
+         written: give it more time with --for, or a smaller file with run --size"
     )
 }
 

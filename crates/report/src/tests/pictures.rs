@@ -261,7 +261,7 @@ fn a_logarithmic_axis_says_so() {
 }
 
 /// With nothing beside it, a bar, a cell or a row of dots says no more than its number. A
-/// distribution and a time series have many values of one case.
+/// distribution, a time series and a latency by load have many values of one case.
 #[test]
 fn a_single_case_is_held_against_no_other() {
     for assessment in all() {
@@ -270,7 +270,9 @@ fn a_single_case_is_held_against_no_other() {
             alone.cases.retain(|summary| summary.id == one.id);
             alone.comparisons.clear();
             let is_of_one = |name: &String| {
-                ["latency", "rate-over-time", "response"].iter().any(|it| name.starts_with(it))
+                ["latency", "rate-over-time", "response", "loaded-latency"]
+                    .iter()
+                    .any(|it| name.starts_with(it))
             };
             let names = names(&alone);
             // The rate until the last write and that until the last sync are two bars.

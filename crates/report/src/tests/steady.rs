@@ -115,7 +115,7 @@ fn too_few_rounds_cannot_tell() {
     };
     let expected = "Undecided: whether it is steady (needs five rounds after the first 2.00 GiB, \
                     which precondition the file, and 1.00 GiB were written: give it more time \
-                    with --for, or a smaller --size).";
+                    with --for, or a smaller file with run --size).";
     check(few.clone(), &[expected]);
     let none = SteadyState { rounds: 0, round_ns: None, ..few };
     let expected = "Undecided: whether it is steady (1.00 GiB were too few operations for a time \
