@@ -272,11 +272,13 @@ fn small(words: &[&str]) -> Vec<String> {
     }
     let is_sustained = small.contains(&"--sustain") || small[1] == "steady";
     match small[1] {
-        "memory" | "compilers" => {}
+        "memory" | "compilers" | "loaded-latency" => {}
         "metadata" => small.extend(["--entries", "50"]),
         _ => small.extend(["--size", "1MiB"]),
     }
-    if ["memory", "survey"].contains(&small[1]) && !small.contains(&"--working-set") {
+    if ["memory", "survey", "loaded-latency"].contains(&small[1])
+        && !small.contains(&"--working-set")
+    {
         small.extend(["--working-set", SMALL_ARRAYS]);
     }
     if small[1] == "compilers" {

@@ -12,7 +12,7 @@ const COMMITS: &str = r#"
 name = "commits"
 question = "?"
 size = "16MiB"
-rounds = 6
+rounds = 7
 invocations = 1
 ceilings = false
 

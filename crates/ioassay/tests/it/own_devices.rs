@@ -45,9 +45,10 @@ impl ReadDevice {
 }
 
 /// Each engine in each cache state, once.
-const EACH_ONCE: [&str; 8] = [
+const EACH_ONCE: [&str; 9] = [
     "run",
     "read-methods",
+    "--engine=read,pread,mmap,load,uring",
     "--json",
     "--threads=2",
     "--block=64KiB",
@@ -77,7 +78,10 @@ fn a_device_is_read_by_every_engine_and_never_opened_for_writing() {
     assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
     let calls = std::fs::read_to_string(sandbox.path("calls")).unwrap();
     let (named, opened) = (format!("\"{}\"", device.node()), format!("<{}>", device.node()));
-    let is_of_it = |line: &&str| line.contains(&named) || line.contains(&opened);
+    // The rest of a call that another thread's interrupted has no arguments.
+    let is_of_it = |line: &&str| {
+        (line.contains(&named) || line.contains(&opened)) && !line.contains(" resumed>")
+    };
     let of_it: Vec<&str> = calls.lines().filter(is_of_it).collect();
     let count = |word: &str| of_it.iter().filter(|line| line.contains(word)).count();
     assert!(count("openat(") > 8 && count("ioctl(") > 0, "{of_it:#?}");
@@ -149,7 +153,11 @@ fn a_device_that_is_mounted_is_read_beside_its_users() {
     assert!(notes.contains(&used) && notes.contains("share the device's page cache"), "{notes}");
     for case in report["cases"].as_array().unwrap() {
         match case["case"]["cache"].as_str() {
-            Some("direct") => assert_eq!(case["served_by"], "device", "{case:#}"),
+            // Nothing stored what the file system did not write: the image has holes.
+            Some("direct") => {
+                let by = case["served_by"].as_str().unwrap();
+                assert!(["device", "mixed"].contains(&by), "{case:#}");
+            }
             // The file system holds its superblock, so not all of the device can be cold.
             _ => {
                 let said = case["failures"].to_string();
@@ -165,7 +173,7 @@ fn what_a_device_cannot_do_is_refused_with_the_reason() {
     let test = "what_a_device_cannot_do_is_refused_with_the_reason";
     let Some(device) = ReadDevice::new(test) else { return };
     let sandbox = &device.sandbox;
-    let writes = ["run", "write-strategies", "--file", device.node()];
+    let writes = ["run", "write-strategies", "--block=4KiB", "--file", device.node()];
     sandbox.refuses(&writes, &["nothing to measure", "only read, never written", "--device"]);
     let peer = ["run", "read-methods", "--engine=pread", "--cache=as-is", "--peer=c", "--file"];
     let peer = [&peer[..], &[device.node()]].concat();
@@ -274,7 +282,7 @@ fn parts_of_a_file_are_refused_and_resumed_and_compared_as_what_they_are() {
     refused(&["--offset=x"], &["'x'"]);
     refused(&["--offset=1MiB", "--peer=c"], &["from their start"]);
     sandbox.refuses(&[&run[..], &[".", "--offset=1MiB"]].concat(), &["name it with --file"]);
-    sandbox.refuses(&[&run[..], &[".", "--length=1MiB"]].concat(), &["--file"]);
+    sandbox.refuses(&[&run[..], &[".", "--length=1MiB"]].concat(), &["--length <SIZE>"]);
     let part = |offset: &str, record: &str| {
         let (offset, record) = (format!("--offset={offset}"), format!("--record={record}"));
         sandbox.judges(&[&mine[..], &["--length=1MiB", &offset, &record]].concat())

@@ -47,7 +47,8 @@ fn bash_completes_commands_options_and_recipes() {
     check(&["ioassay", "--color", "a"], &["auto", "always"]);
     check(&["ioassay", "completions", "f"], &["fish"]);
     for (name, _) in BUILT_IN {
-        check(&["ioassay", "run", name], &[name]);
+        let begins = BUILT_IN.iter().map(|(other, _)| *other).filter(|it| it.starts_with(name));
+        check(&["ioassay", "run", name], &begins.collect::<Vec<_>>());
     }
 }
 
