@@ -4,7 +4,6 @@ use crate::counted::{Counted, a_second};
 use crate::form::{As, FormOf};
 use crate::latency::{Latency, Percentiles};
 use crate::measured::Measured;
-use crate::stats::median;
 use model::plan::Actor;
 use model::sample::{Latencies, PROGRESS_NS, Sample, Span};
 use model::trial::Beside;
@@ -13,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::ops::Range;
 
-/// What an actor did beside the trials of a case: medians of the rounds.
+/// What an actor did beside the trials of a case: its rates are medians, as that of the case is.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ActorFigures {
     /// Its name in the recipe.
@@ -69,7 +68,7 @@ fn figures(measured: &Measured, actor: &Actor) -> ActorFigures {
             let share = amount(sample) as f64 / sample.bytes().max(1) as f64;
             if of_whole_run { whole_run } else { Some(throughput_in(trial, sample)? * share) }
         };
-        median(&measured.values(of_trial))
+        Some(measured.estimate(of_trial)?.median)
     };
     let latency = |of: fn(&Sample) -> &Latencies| {
         let all = measured.trials_by_unit().into_iter().map(|unit| {

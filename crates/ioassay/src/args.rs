@@ -92,16 +92,7 @@ pub enum Command {
     /// List kept records: when and where each was made, its recipe and its findings
     Runs(RunsArgs),
     /// Print the report of a record, or that of several hosts with a record each
-    Report {
-        /// The record. Of several, the report has a row for each host, and names the odd one out;
-        /// those of a run in lockstep give the report of that run. A file may have several records;
-        /// FILE#2 is its second. - is stdin
-        #[arg(required = true, value_name = "RECORD")]
-        records: Vec<PathBuf>,
-        /// The form of the report.
-        #[command(flatten)]
-        form: FormArgs,
-    },
+    Report(ReportArgs),
     /// Show a record as a page in the browser
     Open(OpenArgs),
     /// Put records together in one file, to carry them elsewhere
@@ -270,6 +261,28 @@ pub struct SurveyArgs {
     /// With --hosts: on all hosts at the same time, instead of one after another
     #[arg(long, requires = "hosts", hide_short_help = true)]
     pub at_once: bool,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The record. Of several, the report has a row for each host, and names the odd one out;
+    /// those of a run in lockstep give the report of that run. A file may have several records;
+    /// FILE#2 is its second. - is stdin
+    #[arg(required = true, value_name = "RECORD")]
+    pub records: Vec<PathBuf>,
+    /// What figures of the record must be, besides its own goals: 'sync p99<10ms', 'iops>20k'
+    ///
+    /// The goals are those of 'ioassay run --goal', separated by commas. The answer is fit, not fit
+    /// (exit status 1) or cannot tell, by the interval.
+    #[arg(long, value_name = "GOAL", value_delimiter = ',')]
+    pub goal: Vec<Requirement>,
+    /// Exit with status 3 if it cannot tell whether the goals are met
+    #[arg(long, hide_short_help = true)]
+    pub strict: bool,
+    /// The form of the report.
+    #[command(flatten)]
+    pub form: FormArgs,
 }
 
 /// Arguments of `run` and `plan`.

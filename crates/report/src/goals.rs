@@ -161,25 +161,29 @@ fn interval(goal: &MetGoal, case: &CaseFit) -> String {
     words::interval(case.low, case.high, say)
 }
 
-/// A row for each goal in each of its cases: figure, interval, limit, outcome and who set it.
+/// For each case a row for each goal that is about it: figure, interval, limit, outcome and who set
+/// it. The cases are headings, because the names of some are as wide as a terminal.
 pub(crate) fn table(assessment: &Assessment, labels: &CaseLabels) -> Option<Block> {
     let fit = assessment.conclusions.fit.as_ref()?;
     let mut grid = Grid::new(vec![
         left("goal", 0),
-        left("case", 1),
         right("figure", 0),
         left("95 % CI", LAST),
         left("must be", 0),
         left("outcome", 0),
         left("why", 1),
-        left("source", LAST),
+        left("source", 2),
     ]);
-    for goal in &fit.goals {
-        for case in &goal.cases {
+    for summary in &assessment.cases {
+        let all = fit.goals.iter().flat_map(|goal| goal.cases.iter().map(move |case| (goal, case)));
+        let mut of_case = all.filter(|(_, case)| case.id == summary.id).peekable();
+        if of_case.peek().is_some() {
+            grid.heading(&labels.name(&summary.id));
+        }
+        for (goal, case) in of_case {
             let paint = if case.fit == Decision::Yes { Paint::Plain } else { Paint::Doubt };
             let texts = [
                 goal.goal.name(),
-                labels.name(&case.id),
                 case.value.map_or(NONE.to_string(), format_of(goal)),
                 interval(goal, case),
                 goal.goal.must.to_string(),

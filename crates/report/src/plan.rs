@@ -71,11 +71,13 @@ pub fn plan(
 /// The recipe, and how often and for how long it is measured.
 fn title(plan: &Plan) -> String {
     let (cases, rounds) = (count(plan.cases.len(), "case"), count(plan.rounds as usize, "round"));
-    let repeated = match plan.invocations {
-        1 => format!("up to {rounds}"),
-        invocations => format!("{invocations} invocations, {rounds}"),
+    let repeated = match (plan.sustain, plan.invocations) {
+        // Its time decides.
+        (Some(_), _) => String::new(),
+        (None, 1) => format!(" in up to {rounds}"),
+        (None, invocations) => format!(" in {invocations} invocations, {rounds}"),
     };
-    let mut title = format!("{} · {cases} in {repeated} · seed {}", plan.recipe, plan.seed);
+    let mut title = format!("{} · {cases}{repeated} · seed {}", plan.recipe, plan.seed);
     if let Some(time) = plan.sustain {
         let time = units::time(time);
         let until = if plan.whole_time { "" } else { "until it is steady, or " };

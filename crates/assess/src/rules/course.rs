@@ -45,6 +45,9 @@ fn transient(context: &Context) -> Option<Draft> {
     Draft::sized(swing(course), Severity::Doubt, message, remedy)
 }
 
+/// How to give a case more time whose trials are pieces of one.
+const WITH_TIME: &str = "with --for in the recipe steady, with --sustain in others";
+
 /// The time of `--sustain` ended before the rate was steady, or before that could be determined.
 fn not_sustained(
     context: &Context,
@@ -62,7 +65,7 @@ fn not_sustained(
     let most = nanoseconds(budget.as_nanos() as f64);
     let message = format!("the run ended after {most}, its time limit, and the rate {how}");
     let swing = course.filter(|_| is_steady == Some(false)).and_then(swing);
-    Draft::sized(swing, Severity::Doubt, message, "give --sustain more time")
+    Draft::sized(swing, Severity::Doubt, message, &format!("give it more time, {WITH_TIME}"))
 }
 
 /// A time series in words: how it starts and ends, and between which rates it swings. Nothing about
@@ -146,8 +149,8 @@ fn step_within(context: &Context) -> Option<Draft> {
         let message = format!("{message}; the figures are those of the end");
         let is_steady = course.sustained.is_some();
         let severity = if is_steady { Severity::Note } else { Severity::Doubt };
-        let remedy = "give --sustain more time, to see how it goes on";
-        return Draft::sized(times, severity, message, remedy);
+        let remedy = format!("give it more time, {WITH_TIME}, to see how it goes on");
+        return Draft::sized(times, severity, message, &remedy);
     }
     let message = format!("{message}; the throughput mixes both");
     let remedy = if writes {

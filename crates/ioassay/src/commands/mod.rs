@@ -31,9 +31,8 @@ pub mod watch;
 pub mod judge;
 pub mod judged_hosts;
 
-use crate::args::form::FormArgs;
 use crate::args::tools::SchemaOf;
-use crate::args::{Cli, Color, Command};
+use crate::args::{Cli, Color, Command, ReportArgs};
 use crate::hosts::join::join;
 use crate::hosts::token::Token;
 use crate::keeper;
@@ -43,8 +42,10 @@ use crate::rehearsal;
 use crate::status::Status;
 use crate::stop::{Stop, survive_file_limit};
 use crate::store::{self, Readable};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use model::goal::Goal;
 use model::printable::printable;
+use model::record::Record;
 use model::shell::recorded;
 use report::{Style, to_terminal};
 use rustix::process::{
@@ -87,7 +88,7 @@ pub fn execute(cli: &Cli) -> Result<Status> {
         Command::Recipes { command } => recipes::execute(command.as_ref(), &style),
         Command::Import { command } => import::execute(command),
         Command::Runs(args) => runs::execute(args, &style),
-        Command::Report { records, form } => report(records, form, &style),
+        Command::Report(args) => report(args, &style),
         Command::Open(args) => open::execute(args.record.as_deref()),
         Command::Merge(args) => merge::execute(&args.records, args.record.as_deref()),
         Command::Compare(args) => compare::execute(args, &style),
@@ -206,8 +207,14 @@ fn style(color: Color) -> Style {
     Style { colour, width }
 }
 
-fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status> {
+fn report(args: &ReportArgs, style: &Style) -> Result<Status> {
+    let ReportArgs { records, form, goal, .. } = args;
+    let check_no_goals = |what: &str| match goal.first() {
+        Some(goal) => bail!("--goal '{goal}' is about one record of a run, and {what}"),
+        None => Ok(()),
+    };
     if let Some(record) = running::record_at(records)? {
+        check_no_goals("this is one of a running program")?;
         return running::report(&record, form, style);
     }
     let (paths, status) = readable(records)?;
@@ -217,16 +224,32 @@ fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status>
         several => lockstep::of_one_run(several)?,
     };
     let reported = match (of_one_run, paths.as_slice()) {
-        (Some(of_one_run), _) => lockstep::report(&of_one_run, form, style)?,
-        (None, [record]) => {
-            let assessment = assess::assess(&store::read(record)?);
-            let code = form::deliver(&assessment, || report::run(&assessment), form, style)?;
-            form::tell_files(form)?;
-            code
+        (None, [record]) => report_of_one(store::read(record)?, args, style)?,
+        (of_one_run, several) => {
+            check_no_goals("these are those of several hosts: name the record of one of them")?;
+            match of_one_run {
+                Some(of_one_run) => lockstep::report(&of_one_run, form, style)?,
+                None => fleet::report(several, form, style)?,
+            }
         }
-        (None, several) => fleet::report(several, form, style)?,
     };
     Ok(reported.or_worse(status))
+}
+
+/// The report of a record, which is held against the goals of its run and those that were typed.
+fn report_of_one(mut record: Record, args: &ReportArgs, style: &Style) -> Result<Status> {
+    if !args.goal.is_empty() {
+        let plan = &mut record.header.plan;
+        if plan.sustain.is_some() {
+            bail!("--goal needs rounds, and the trials of this run are pieces of one (--sustain)");
+        }
+        plan.goals.extend(args.goal.iter().copied().map(Goal::typed));
+        question::check_no_idle(plan, &[])?;
+    }
+    let assessment = assess::assess(&record);
+    let status = form::deliver(&assessment, || report::run(&assessment), &args.form, style)?;
+    form::tell_files(&args.form)?;
+    Ok(status.or_open(&assessment, args.strict))
 }
 
 /// The records at these paths, as [`store::expand`] finds them, and whether all can be read. Those

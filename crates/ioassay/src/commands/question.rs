@@ -24,6 +24,7 @@ use model::host::{Affinity, Host, Storage};
 use model::peer::Peer;
 use model::plan::{Plan, Role, Skip};
 use model::units;
+pub(super) use options::check_no_idle;
 use options::{SustainedTime, axes_of, check_goals, hold_of, least_of, sustain_of, sustain_plan};
 pub(super) use options::{budget_of, changes_of, check_budget, set_ends};
 use place::{host_of, source_of, storage_of};

@@ -142,6 +142,26 @@ fn a_goal_is_in_every_form() {
 }
 
 #[test]
+fn a_kept_record_is_held_against_another_goal() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("mine.toml"), RECIPE).unwrap();
+    sandbox.judges(&["run", "mine.toml", "--record", "a.jsonl"]);
+    let before = std::fs::read(sandbox.path("a.jsonl")).unwrap();
+    let report = ["report", "a.jsonl", "--strict", "--goal"];
+    // No machine is as fast. A busy one makes the figure doubtful, which leaves it open.
+    let output = sandbox.ioassay(&[&report[..], &["p50<1ns"]].concat());
+    assert!(matches!(output.status.code(), Some(1 | 3)), "{output:?}");
+    let said = text(&output.stdout);
+    for words in ["a goal of mine", "p50<1ns", "typed"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    sandbox.refuses(&[&report[..], &["sync p99<1s"]].concat(), &["is about no case of 'mine'"]);
+    let both = ["report", "a.jsonl", "a.jsonl", "--goal", "iops>1"];
+    sandbox.refuses(&both, &["is about one record of a run", "name the record of one"]);
+    assert_eq!(std::fs::read(sandbox.path("a.jsonl")).unwrap(), before);
+}
+
+#[test]
 fn an_open_goal_fails_only_if_it_is_strict() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path("mine.toml"), RECIPE.replace("rounds = 7", "rounds = 2")).unwrap();

@@ -116,6 +116,8 @@ fn commit<'a>((work, summary): &(&'a WriteWork, &'a Summary)) -> Commit<'a> {
     what.extend((work.io.cache == Cache::Direct).then(|| "direct".to_string()));
     what.extend((work.io.rate > 0).then(|| format!("{}/s due", work.io.rate)));
     what.push(sync_name(work.sync));
+    let beside = &summary.case.beside;
+    what.extend((!beside.is_empty()).then(|| format!("beside {}", beside.join("+"))));
     Commit { what: what.join(", "), summary }
 }
 

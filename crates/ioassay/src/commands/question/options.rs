@@ -115,13 +115,14 @@ fn prune_plan(plan: &mut Plan) -> Result<()> {
     Ok(())
 }
 
-/// Refuses goals that no case can meet or miss, and those of `--hold` for cases without rates.
-pub(super) fn check_goals(plan: &Plan, loads: &[Relative]) -> Result<()> {
-    let is_relative = !loads.is_empty();
-    let loads: Vec<Case> = loads.iter().map(|load| load.at(1)).collect();
+/// Refuses goals that no case of a plan, nor one of `loads`, can meet or miss.
+///
+/// # Errors
+/// If there is one.
+pub(in crate::commands) fn check_no_idle(plan: &Plan, loads: &[Case]) -> Result<()> {
     let asked = plan.cases.iter().filter(|planned| planned.role == Role::Asked);
     let skipped = plan.skips.iter().map(|skip| &skip.case);
-    let cases: Vec<&Case> = asked.map(|it| &it.case).chain(skipped).chain(&loads).collect();
+    let cases: Vec<&Case> = asked.map(|it| &it.case).chain(skipped).chain(loads).collect();
     if let Some(idle) = plan.goals.iter().find(|goal| !cases.iter().any(|case| goal.is_about(case)))
     {
         let of = idle.of.iter().map(|(axis, value)| format!(" {axis} {value}"));
@@ -132,6 +133,13 @@ pub(super) fn check_goals(plan: &Plan, loads: &[Relative]) -> Result<()> {
             of.collect::<String>()
         );
     }
+    Ok(())
+}
+
+/// Refuses goals that no case can meet or miss, and those of `--hold` for cases without rates.
+pub(super) fn check_goals(plan: &Plan, loads: &[Relative]) -> Result<()> {
+    let is_relative = !loads.is_empty();
+    check_no_idle(plan, &loads.iter().map(|load| load.at(1)).collect::<Vec<_>>())?;
     let has_rates = plan.cases.iter().any(|planned| planned.case.is_open());
     if !plan.hold.is_empty() && !has_rates && !is_relative {
         bail!(
