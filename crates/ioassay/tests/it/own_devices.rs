@@ -4,6 +4,7 @@ use crate::mounts::{self, LoopDevice, Mounted, PLAIN};
 use crate::places::as_nobody;
 use crate::sandbox::{PROGRAM, Sandbox, argument, check_refusal, skip, text};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// Bytes of the device.
@@ -78,11 +79,9 @@ fn a_device_is_read_by_every_engine_and_never_opened_for_writing() {
     assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
     let calls = std::fs::read_to_string(sandbox.path("calls")).unwrap();
     let (named, opened) = (format!("\"{}\"", device.node()), format!("<{}>", device.node()));
-    // The rest of a call that another thread's interrupted has no arguments.
-    let is_of_it = |line: &&str| {
-        (line.contains(&named) || line.contains(&opened)) && !line.contains(" resumed>")
-    };
-    let of_it: Vec<&str> = calls.lines().filter(is_of_it).collect();
+    let calls = whole_calls(&calls);
+    let is_of_it = |call: &&str| call.contains(&named) || call.contains(&opened);
+    let of_it: Vec<&str> = calls.iter().map(String::as_str).filter(is_of_it).collect();
     let count = |word: &str| of_it.iter().filter(|line| line.contains(word)).count();
     assert!(count("openat(") > 8 && count("ioctl(") > 0, "{of_it:#?}");
     assert!(count("POSIX_FADV_DONTNEED") > 0, "cold cases evict it: {of_it:#?}");
@@ -199,11 +198,31 @@ fn what_a_device_cannot_do_is_refused_with_the_reason() {
     assert!(argument(&device.image).ends_with("image"));
 }
 
+/// The calls that strace saw, each in a line. It writes one that another thread's call interrupts in
+/// two parts.
+fn whole_calls(calls: &str) -> Vec<String> {
+    let mut begun = HashMap::new();
+    let mut whole = Vec::new();
+    for line in calls.lines() {
+        let (process, call) = line.split_once(' ').unwrap();
+        if let Some((begin, _)) = call.split_once(" <unfinished") {
+            begun.insert(process, begin);
+        } else if let Some((_, end)) = call.split_once(" resumed>") {
+            whole.push(format!("{process} {}{end}", begun.remove(process).unwrap_or_default()));
+        } else {
+            whole.push(line.to_string());
+        }
+    }
+    // The end of a killed process's last call is never seen.
+    whole.extend(begun.into_iter().map(|(process, begin)| format!("{process} {begin}")));
+    whole
+}
+
 /// The offset and length of each call that strace saw read the file or device at `path`.
 fn reads_of(calls: &str, path: &str) -> Vec<(u64, u64)> {
     let opened = format!("<{path}>");
     let number = |text: &str| text.trim().parse::<u64>().ok();
-    let ends = |line: &str| {
+    let ends = |line: &String| {
         // `pread64(5</dev/loop0>, "..."..., 65536, 1048576) = 65536`
         let (_, call) = line.split_once("pread64(")?;
         let call = call.split_once(&opened)?.1.rsplit_once(") = ")?.0;
@@ -211,7 +230,7 @@ fn reads_of(calls: &str, path: &str) -> Vec<(u64, u64)> {
         let (offset, length) = (number(words.next()?)?, number(words.next()?)?);
         Some((offset, length))
     };
-    calls.lines().filter_map(ends).collect()
+    whole_calls(calls).iter().filter_map(ends).collect()
 }
 
 #[test]
