@@ -9,7 +9,7 @@ from scipy import stats
 import open_loop
 from comparisons import ratio_of
 from decisions import is_faster, shown
-from intervals import LEVEL, Histogram, estimate, median
+from intervals import LEVEL, Histogram, estimate
 from record import TIMES, quantity
 from rows import fastest, grouped
 
@@ -202,21 +202,19 @@ def actors(row):
 
 
 def actor(row, name):
-    told = [(one, spans_of(one.trial, name)) for one in row.figures]
-    meanwhile = [bytes_a_second(one, spans) for one, spans in told]
-    is_whole = any(rate is None for rate in meanwhile)
+    is_whole = any(bytes_a_second(one, spans_of(one.trial, name)) is None for one in row.figures)
     figures = {"name": name, "of_whole_run": is_whole}
     for figure, unit in (("throughput", "bytes"), ("iops", "ops")):
-        rates = []
-        for (_, spans), rate in zip(told, meanwhile):
+        def rate(one, unit=unit):
+            spans = spans_of(one.trial, name)
             amount, moved = total(spans, unit), total(spans, "bytes")
             start = min((span["start_ns"] for span in spans), default=0)
             lasted = max((span["end_ns"] for span in spans), default=0) - start
             if not is_whole:
-                rates.append(rate * amount / moved)
-            elif amount > 0 and lasted > 0:
-                rates.append(amount / lasted * 1e9)
-        figures[figure] = median(rates)
+                return bytes_a_second(one, spans) * amount / moved
+            return amount / lasted * 1e9 if amount > 0 and lasted > 0 else None
+        told = row.estimate(rate)
+        figures[figure] = told and told["median"]
     return figures
 
 
