@@ -198,8 +198,8 @@ fn what_a_device_cannot_do_is_refused_with_the_reason() {
     assert!(argument(&device.image).ends_with("image"));
 }
 
-/// The calls that strace saw, each in a line. It writes one that another thread's call interrupts in
-/// two parts.
+/// The calls that strace saw, each in a line. It writes one that another thread's call interrupts
+/// in two parts.
 fn whole_calls(calls: &str) -> Vec<String> {
     let mut begun = HashMap::new();
     let mut whole = Vec::new();
