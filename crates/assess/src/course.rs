@@ -285,10 +285,14 @@ fn first_steady(rates: &[f64]) -> Option<usize> {
 
 /// Whether the range and the fitted line of a window are within the SNIA's limits.
 pub fn is_within_limits(window: &[f64]) -> bool {
-    let least = window.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = window.iter().copied().fold(0.0, f64::max);
     let mean = mean(window);
-    most - least <= RANGE_MOST * mean && excursion(window).abs() <= EXCURSION_MOST * mean
+    range(window) <= RANGE_MOST * mean && excursion(window).abs() <= EXCURSION_MOST * mean
+}
+
+/// By how much the highest of these rates exceeds the lowest.
+pub(crate) fn range(rates: &[f64]) -> f64 {
+    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    rates.iter().copied().fold(0.0, f64::max) - least
 }
 
 /// How much the line fitted to the values rises from the first to the last.

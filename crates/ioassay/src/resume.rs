@@ -290,6 +290,11 @@ mod tests {
         (folder, opened)
     }
 
+    fn own_file(path: &str, size: u64, identity: &str) -> OwnFile {
+        let (path, identity) = (path.into(), identity.to_string());
+        OwnFile { path, size, identity, modified: None, is_device: false, length: None }
+    }
+
     fn cut() -> Record {
         let mut record = zoo::record();
         (record.end, _) = (End::Missing, record.trials.pop());
@@ -308,15 +313,7 @@ mod tests {
             let error = interrupted.check(&now, None).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         };
-        let (identity, modified) = ("2".to_string(), None);
-        let named = OwnFile {
-            path: "/x".into(),
-            size: 1,
-            identity,
-            modified,
-            is_device: false,
-            length: None,
-        };
+        let named = own_file("/x", 1, "2");
         let own = interrupted.check(header, Some(&named)).unwrap_err().to_string();
         assert!(own.contains("your own file: none in the record, /x now"), "{own}");
         check(&|now| now.plan.recipe = "other".to_string(), "recipe: ");
@@ -342,15 +339,7 @@ mod tests {
     fn another_file_under_the_name_is_refused() {
         let mut then = cut();
         let seven = "inode 7 of 1".to_string();
-        let (identity, modified) = (seven.clone(), None);
-        let named = OwnFile {
-            path: "/log".into(),
-            size: 1 << 30,
-            identity,
-            modified,
-            is_device: false,
-            length: None,
-        };
+        let named = own_file("/log", 1 << 30, &seven);
         let fixture = &mut then.header.fixtures[0];
         (fixture.path, fixture.seed, fixture.identity) = (named.path.clone(), None, Some(seven));
         fixture.size = named.size;
@@ -372,15 +361,7 @@ mod tests {
     #[test]
     fn the_same_file_is_refused_if_it_is_stored_in_another_way() {
         let mut then = cut();
-        let (identity, modified) = ("inode 7".to_string(), None);
-        let named = OwnFile {
-            path: "/log".into(),
-            size: 1 << 20,
-            identity,
-            modified,
-            is_device: false,
-            length: None,
-        };
+        let named = own_file("/log", 1 << 20, "inode 7");
         let identity = Some(named.identity.clone());
         let layout = FileLayout { unwritten: 0, encoded: 0, extents: Some(1) };
         let (path, size, layout_then) = (named.path.clone(), named.size, Some(layout.clone()));

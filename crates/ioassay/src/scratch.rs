@@ -182,17 +182,7 @@ mod tests {
         let visits = work.io.visits(0, 7);
         let span = Span { ops: visits.count(), ..Span::default() };
         let sample = Sample { spans: vec![span], ..Sample::default() };
-        let job = Job {
-            case: Case::own(Work::Write(work)),
-            seed: 7,
-            file: None,
-            source: None,
-            shared: None,
-            shape: None,
-            launch: None,
-            cpus: Vec::new(),
-            duty: model::actor::Duty::WHOLE,
-        };
+        let job = Job::of(Case::own(Work::Write(work)), 7);
         let read_back = scratch.read_back(&job, &sample, content, None, &Stop::default());
         read_back.expect("it can be read").expect("all was written")
     }
@@ -240,17 +230,7 @@ mod tests {
         let sample =
             Sample { spans: vec![Span { ops: 3, ..Span::default() }], ..Sample::default() };
         let content = work.content(1);
-        let job = Job {
-            case: Case::own(Work::Write(work)),
-            seed: 1,
-            file: None,
-            source: None,
-            shared: None,
-            shape: None,
-            launch: None,
-            cpus: Vec::new(),
-            duty: model::actor::Duty::WHOLE,
-        };
+        let job = Job::of(Case::own(Work::Write(work)), 1);
         let read_back = scratch.read_back(&job, &sample, content, None, &Stop::default());
         assert!(read_back.is_err(), "{read_back:?}");
     }

@@ -4,7 +4,6 @@ use crate::data_files::DataFiles;
 use crate::fixture::TestFile;
 use crate::names::NamesInUse;
 use crate::scratch::Scratch;
-use model::actor::Duty;
 use model::case::{Case, Work};
 use model::command::JudgedCommand;
 use model::part::Part;
@@ -42,11 +41,10 @@ impl Stage<'_> {
         };
         let file = file.or(self.names.map(|names| names.folder().to_path_buf()));
         // What runs beside it does not concern its worker.
-        let mut case = Case { beside: Vec::new(), ..case.clone() };
+        let mut case = case.alone();
         case.part_mut().into_iter().for_each(|own| *own = part);
         let launch = self.command.map(|(command, _)| Box::new(command.launch()));
-        let (shared, cpus, duty) = (self.shared, Vec::new(), Duty::WHOLE);
-        Job { case, seed, file, source, shared, shape: None, launch, cpus, duty }
+        Job { file, source, shared: self.shared, launch, ..Job::of(case, seed) }
     }
 
     /// A worker's words, with the names of the files in place of the paths through which it opened

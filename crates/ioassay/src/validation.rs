@@ -158,17 +158,7 @@ mod tests {
         let right = |shared, touch, pages| {
             let work = ReadWork { io: Io::default(), touch, ..ReadWork::default() };
             let case = Case::own(Work::Read(work));
-            let job = Job {
-                case,
-                seed: 1,
-                file: None,
-                source: None,
-                shared,
-                shape: None,
-                launch: None,
-                cpus: Vec::new(),
-                duty: model::actor::Duty::WHOLE,
-            };
+            let job = Job { shared, ..Job::of(case, 1) };
             are_pages_right(&job, &span(pages))
         };
         let pages = |first, mixed_ops| {

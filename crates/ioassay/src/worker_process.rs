@@ -212,17 +212,7 @@ mod tests {
     }
 
     fn job() -> Job {
-        Job {
-            case: Case::own(Work::Read(zoo::plain())),
-            seed: 1,
-            file: Some("/tmp/x".into()),
-            source: None,
-            shared: None,
-            shape: None,
-            launch: None,
-            cpus: Vec::new(),
-            duty: model::actor::Duty::WHOLE,
-        }
+        Job { file: Some("/tmp/x".into()), ..Job::of(Case::own(Work::Read(zoo::plain())), 1) }
     }
 
     fn check_with(script: &str, patience: Duration) -> Result<Outcome, String> {

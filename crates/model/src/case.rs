@@ -154,6 +154,11 @@ impl Case {
         Case { peer: OWN_PEER.to_string(), work, beside: Vec::new() }
     }
 
+    /// The same without actors beside it.
+    pub fn alone(&self) -> Case {
+        Case { beside: Vec::new(), ..self.clone() }
+    }
+
     /// The kind of its work.
     pub fn kind(&self) -> Kind {
         match self.work {

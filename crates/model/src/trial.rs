@@ -45,6 +45,13 @@ pub struct Job {
 }
 
 impl Job {
+    /// A job on no file, with nothing that only some cases need.
+    pub fn of(case: Case, seed: u64) -> Job {
+        let (file, source, shared, shape, launch) = (None, None, None, None, None);
+        let (cpus, duty) = (Vec::new(), Duty::WHOLE);
+        Job { case, seed, file, source, shared, shape, launch, cpus, duty }
+    }
+
     /// The digest or count that `sample` must have if all its blocks were read correctly. It
     /// depends on the file's content before the trial (`table`, for the same question) and the
     /// order of blocks, but not on the engine. `None` if nothing was summed.
@@ -385,17 +392,7 @@ mod tests {
     use crate::zoo;
 
     fn job(work: Work) -> Job {
-        Job {
-            case: Case::own(work),
-            seed: 3,
-            file: None,
-            source: None,
-            shared: None,
-            shape: None,
-            launch: None,
-            cpus: Vec::new(),
-            duty: Duty::WHOLE,
-        }
+        Job::of(Case::own(work), 3)
     }
 
     #[test]

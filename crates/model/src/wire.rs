@@ -397,17 +397,7 @@ mod tests {
             let file = Some(OsString::from_vec(b"/a b=c%/\xff\n".to_vec()).into());
             let source = Some("/source".into());
             let shared = Some(u64::MAX);
-            let request = Request::Job(Job {
-                case,
-                seed: u64::MAX,
-                file,
-                source,
-                shared,
-                shape: None,
-                launch: None,
-                cpus: Vec::new(),
-                duty: Duty::WHOLE,
-            });
+            let request = Request::Job(Job { file, source, shared, ..Job::of(case, u64::MAX) });
             let line = request.encode();
             assert!(!line.contains('\n'));
             assert_eq!(Request::decode(&line), Ok(request));
@@ -452,17 +442,7 @@ mod tests {
         let mut case = zoo::cases().remove(0);
         let io = case.io_mut().expect("it reads");
         (io.files, io.part) = (Whose::Shared, Part { number: 1, of: 4 });
-        let request = Request::Job(Job {
-            case,
-            seed: 1,
-            file: None,
-            source: None,
-            shared: None,
-            shape: None,
-            launch: None,
-            cpus: Vec::new(),
-            duty: Duty::WHOLE,
-        });
+        let request = Request::Job(Job::of(case, 1));
         let line = request.encode();
         assert_eq!(Request::decode(&line), Ok(request));
         let error = Request::decode(&line.replace("part=1/4", "part=4/4")).unwrap_err();
@@ -486,17 +466,7 @@ mod tests {
         }
         let (case, shared) = (zoo::cases().remove(0), None);
         let shape = Some(shape);
-        let job = Job {
-            case,
-            seed: 1,
-            file: None,
-            source: None,
-            shared,
-            shape,
-            launch: None,
-            cpus: Vec::new(),
-            duty: Duty::WHOLE,
-        };
+        let job = Job { shared, shape, ..Job::of(case, 1) };
         let line = Request::Job(job.clone()).encode();
         assert_eq!(Request::decode(&line), Ok(Request::Job(job)));
         let error = Request::decode(&line.replace("8x1", "8x")).unwrap_err();

@@ -105,7 +105,7 @@ fn by_extents(file: &File, range: Range<u64>, flags: u32) -> Result<ExtentSums, 
         request.extents[..mapped].iter().for_each(|extent| tally.add(extent));
         let is_last = request.extents[..mapped].last().is_none_or(|e| e.flags & EXTENT_LAST != 0);
         // An answer without progress would repeat forever.
-        if is_last || tally.end >= tally.size || tally.end == request.header.start {
+        if is_last || tally.end >= tally.limit || tally.end == request.header.start {
             return Ok(tally);
         }
     }
@@ -114,7 +114,7 @@ fn by_extents(file: &File, range: Range<u64>, flags: u32) -> Result<ExtentSums, 
 /// Sums up the extents of a range, which come in file order.
 struct ExtentSums {
     /// End of the range.
-    size: u64,
+    limit: u64,
     /// End of the last extent.
     end: u64,
     unwritten: u64,
@@ -125,15 +125,15 @@ struct ExtentSums {
 
 impl ExtentSums {
     fn new(range: Range<u64>) -> ExtentSums {
-        let Range { start: end, end: size } = range;
-        ExtentSums { size, end, unwritten: 0, encoded: 0, shared: 0, extents: 0 }
+        let Range { start: end, end: limit } = range;
+        ExtentSums { limit, end, unwritten: 0, encoded: 0, shared: 0, extents: 0 }
     }
 
     fn add(&mut self, extent: &FiemapExtent) {
         // Blocks allocated past the end of the file are not part of it, nor those before the range.
-        let start = extent.logical.clamp(self.end.min(self.size), self.size);
+        let start = extent.logical.clamp(self.end.min(self.limit), self.limit);
         let end = extent.logical.saturating_add(extent.length);
-        let length = end.clamp(start, self.size) - start;
+        let length = end.clamp(start, self.limit) - start;
         self.unwritten += start.saturating_sub(self.end);
         self.end = self.end.max(end);
         if length == 0 {
@@ -155,7 +155,7 @@ impl ExtentSums {
 
     fn layout(&self) -> FileLayout {
         FileLayout {
-            unwritten: self.unwritten + self.size.saturating_sub(self.end),
+            unwritten: self.unwritten + self.limit.saturating_sub(self.end),
             encoded: self.encoded,
             extents: Some(self.extents),
         }
@@ -180,17 +180,17 @@ fn by_seeking(file: &File, range: Range<u64>) -> io::Result<Option<FileLayout>> 
 }
 
 /// The bytes of holes in a range.
-fn holes(file: &File, Range { start, end: size }: Range<u64>) -> Result<u64, Errno> {
+fn holes(file: &File, Range { start, end: limit }: Range<u64>) -> Result<u64, Errno> {
     let (mut unwritten, mut end) = (0, start);
-    while end < size {
+    while end < limit {
         let data = match rustix::fs::seek(file, SeekFrom::Data(end)) {
-            Ok(data) => data.min(size),
+            Ok(data) => data.min(limit),
             // No more data follows.
-            Err(Errno::NXIO) => size,
+            Err(Errno::NXIO) => limit,
             Err(error) => return Err(error),
         };
         unwritten += data - end;
-        if data == size {
+        if data == limit {
             break;
         }
         end = rustix::fs::seek(file, SeekFrom::Hole(data))?;

@@ -49,17 +49,7 @@ const SEED: u64 = 11;
 
 fn outcome(work: Work, file: Option<PathBuf>) -> (Job, Outcome) {
     let mut listener = Listener { file: file.clone(), outcome: None };
-    let job = Job {
-        case: Case::own(work),
-        seed: 5,
-        file,
-        source: None,
-        shared: None,
-        shape: None,
-        launch: None,
-        cpus: Vec::new(),
-        duty: model::actor::Duty::WHOLE,
-    };
+    let job = Job { file, ..Job::of(Case::own(work), 5) };
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))
 }
@@ -68,17 +58,7 @@ fn outcome(work: Work, file: Option<PathBuf>) -> (Job, Outcome) {
 fn outcome_in(work: Work, folder: &Path) -> (Job, Outcome) {
     let mut listener = Listener { file: None, outcome: None };
     let file = Some(folder.to_path_buf());
-    let job = Job {
-        case: Case::own(work),
-        seed: SEED,
-        file,
-        source: None,
-        shared: None,
-        shape: None,
-        launch: None,
-        cpus: Vec::new(),
-        duty: model::actor::Duty::WHOLE,
-    };
+    let job = Job { file, ..Job::of(Case::own(work), SEED) };
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))
 }

@@ -89,20 +89,8 @@ fn wires(_: &Path) -> Vec<String> {
     let record = zoo::record();
     let replies = record.trials.iter().flat_map(|trial| Reply::of(&trial.outcome));
     let replies = replies.take(50).map(|reply| reply.encode());
-    let job = |case: Case| {
-        Request::Job(Job {
-            case,
-            seed: 3,
-            file: Some("/tmp/x".into()),
-            source: None,
-            shared: None,
-            shape: None,
-            launch: None,
-            cpus: Vec::new(),
-            duty: model::actor::Duty::WHOLE,
-        })
-        .encode()
-    };
+    let job =
+        |case: Case| Request::Job(Job { file: Some("/tmp/x".into()), ..Job::of(case, 3) }).encode();
     replies.chain(zoo::cases().into_iter().map(job)).collect()
 }
 

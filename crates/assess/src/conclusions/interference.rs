@@ -10,7 +10,6 @@ use crate::open_loop;
 use crate::percentile::{Percentile, percentile_ns};
 use crate::ratio::Ratio;
 use crate::row::{Row, grouped};
-use model::case::Case;
 use model::named;
 use model::plan::Role;
 use model::sample::Latencies;
@@ -78,7 +77,7 @@ pub(crate) fn interferences(rows: &[Row]) -> Vec<Interference> {
     let asked = rows.iter().filter(|row| row.measured.role == Role::Asked && row.stands());
     let same = grouped(asked, |row| {
         let case = row.measured.case;
-        Some(Case { beside: Vec::new(), ..case.clone() }).filter(|_| case.uses_storage())
+        case.uses_storage().then(|| case.alone())
     });
     same.iter().filter_map(|rows| of(rows)).collect()
 }

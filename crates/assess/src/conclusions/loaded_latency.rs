@@ -86,17 +86,10 @@ pub(crate) fn loaded_latencies(rows: &[Row]) -> Vec<LoadedLatency> {
     let asked = || rows.iter().filter(|row| row.measured.role == Role::Asked && row.stands());
     let is_chase = |case: &Case| case.memory().is_some_and(|work| work.kernel == Kernel::Chase);
     let loaded = asked().filter(|row| is_chase(row.measured.case));
-    let same = grouped(loaded, |row| {
-        let loads = loads_beside(row)?;
-        Some((Case { beside: Vec::new(), ..row.measured.case.clone() }, loads))
-    });
+    let same = grouped(loaded, |row| Some((row.measured.case.alone(), loads_beside(row)?)));
     let of = |beside: &Vec<&Row>| {
-        let case = beside.first()?.measured.case;
-        let is_alone = |row: &&Row| {
-            let alone = Case { beside: Vec::new(), ..case.clone() };
-            *row.measured.case == alone
-        };
-        of_loop(asked().find(is_alone)?, beside, rows)
+        let alone = beside.first()?.measured.case.alone();
+        of_loop(asked().find(|row| *row.measured.case == alone)?, beside, rows)
     };
     same.iter().filter_map(of).collect()
 }

@@ -2,7 +2,7 @@
 //! ended.
 
 use crate::cliff::{Cliff, cliff};
-use crate::course::{SNIA_WINDOW, TimeSeries, excursion, is_within_limits};
+use crate::course::{SNIA_WINDOW, TimeSeries, excursion, is_within_limits, range};
 use crate::decision::{Decision, Named};
 use crate::form::{As, Seconds};
 use crate::middle::mean;
@@ -113,11 +113,6 @@ fn steady_from(rates: &[f64]) -> Option<usize> {
     let windows: Vec<bool> = rates.windows(SNIA_WINDOW).map(is_within_limits).collect();
     windows.last().filter(|is_steady| **is_steady)?;
     Some(windows.iter().rposition(|is_steady| !is_steady).map_or(0, |last| last + 1))
-}
-
-fn range(values: &[f64]) -> f64 {
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    values.iter().copied().fold(0.0, f64::max) - least
 }
 
 #[cfg(test)]

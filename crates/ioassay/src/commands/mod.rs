@@ -208,10 +208,13 @@ fn style(color: Color) -> Style {
 }
 
 fn report(args: &ReportArgs, style: &Style) -> Result<Status> {
-    let ReportArgs { records, form, goal, .. } = args;
-    let check_no_goals = |what: &str| match goal.first() {
-        Some(goal) => bail!("--goal '{goal}' is about one record of a run, and {what}"),
-        None => Ok(()),
+    let ReportArgs { records, form, goal, strict } = args;
+    let check_no_goals = |what: &str| {
+        let given = [("--goal", !goal.is_empty()), ("--strict", *strict)];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((flag, _)) => bail!("{flag} is about one record of a run, and {what}"),
+            None => Ok(()),
+        }
     };
     if let Some(record) = running::record_at(records)? {
         check_no_goals("this is one of a running program")?;

@@ -99,7 +99,7 @@ fn bounds_rates(plan: &Plan) -> bool {
     let asked = || plan.cases.iter().map(|planned| &planned.case);
     let closed: HashSet<Case> = asked().filter(|case| !case.is_open()).map(without_time).collect();
     let is_bounded = |open: &Case| {
-        let alone = Case { beside: Vec::new(), ..open.at_rate(0) };
+        let alone = open.at_rate(0).alone();
         [open.at_rate(0), alone].iter().any(|case| closed.contains(&without_time(case)))
     };
     asked().any(Case::is_open) && asked().filter(|case| case.is_open()).all(is_bounded)

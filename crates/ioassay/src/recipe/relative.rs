@@ -44,7 +44,7 @@ impl Relative {
 
     /// The case in a closed loop, alone: what runs beside it must not change the rates.
     pub fn closed(&self) -> Case {
-        Case { beside: Vec::new(), ..self.open.at_rate(0) }
+        self.open.at_rate(0).alone()
     }
 }
 

@@ -120,17 +120,7 @@ impl Site<'_> {
         let work = MetadataWork { call, cache, sync, time: MAKING, ..*names.work() };
         let case = Case::own(Work::Metadata(work));
         let file = Some(names.folder().to_path_buf());
-        let job = Job {
-            case,
-            seed: names.seed(),
-            file,
-            source: None,
-            shared: None,
-            shape: None,
-            launch: None,
-            cpus: Vec::new(),
-            duty: model::actor::Duty::WHOLE,
-        };
+        let job = Job { file, ..Job::of(case, names.seed()) };
         let failed = |outcome: Outcome| match outcome {
             Outcome::Failed { reason } | Outcome::Unavailable { reason } => anyhow!(reason),
             Outcome::Done(_) => anyhow!("the worker ended too early"),

@@ -53,17 +53,7 @@ fn check(
             ..zoo::plain()
         };
         let case = Case::own(Work::Read(work));
-        let job = Job {
-            case,
-            seed: 1,
-            file: Some(path),
-            source: None,
-            shared: None,
-            shape: None,
-            launch: None,
-            cpus: Vec::new(),
-            duty: model::actor::Duty::WHOLE,
-        };
+        let job = Job { file: Some(path), ..Job::of(case, 1) };
         let mut listener = Listener { file: None, outcome: None };
         forbid(calls);
         perform(&job, &mut listener);

@@ -28,17 +28,7 @@ fn before(seed: u64) -> Content {
 fn run(work: WriteWork, file: Option<PathBuf>) -> (Job, Outcome) {
     let mut listener = Listener { file: file.clone(), outcome: None };
     let case = Case::own(Work::Write(work));
-    let job = Job {
-        case,
-        seed: 5,
-        file,
-        source: None,
-        shared: None,
-        shape: None,
-        launch: None,
-        cpus: Vec::new(),
-        duty: model::actor::Duty::WHOLE,
-    };
+    let job = Job { file, ..Job::of(case, 5) };
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))
 }
@@ -117,17 +107,7 @@ fn a_limit_counts_both_kinds() {
     if let Some(sample) = check(WriteWork { io, ..plain }) {
         assert_eq!(sample.ops(), 20);
         assert!((1..20).contains(&sample.read_ops()));
-        let job = Job {
-            case: Case::own(Work::Write(WriteWork { io, ..plain })),
-            seed: 5,
-            file: None,
-            source: None,
-            shared: None,
-            shape: None,
-            launch: None,
-            cpus: Vec::new(),
-            duty: model::actor::Duty::WHOLE,
-        };
+        let job = Job::of(Case::own(Work::Write(WriteWork { io, ..plain })), 5);
         assert_ne!(sample.digest(), digest(&job, &sample, 78), "bytes of another file");
     }
 }

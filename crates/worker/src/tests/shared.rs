@@ -26,17 +26,7 @@ fn perform_on(work: Work, file: &Path) -> Option<(Job, Sample)> {
     let file = Some(file.to_path_buf());
     let mut listener = Listener { file: file.clone(), outcome: None };
     let case = Case::own(work);
-    let job = Job {
-        case,
-        seed: 5,
-        file,
-        source: None,
-        shared: Some(SHARED),
-        shape: None,
-        launch: None,
-        cpus: Vec::new(),
-        duty: model::actor::Duty::WHOLE,
-    };
+    let job = Job { file, shared: Some(SHARED), ..Job::of(case, 5) };
     perform(&job, &mut listener);
     let outcome = listener.outcome.expect("a job that begins has an outcome");
     let sample = sample_of(&job, outcome)?;

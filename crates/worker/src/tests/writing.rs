@@ -49,17 +49,7 @@ fn run(work: &WriteWork, target: &Path, source: Option<&Path>) -> (Job, Outcome)
     let file = Some(target.to_path_buf());
     let mut listener = Listener { file: file.clone(), outcome: None };
     let case = Case::own(Work::Write(*work));
-    let job = Job {
-        case,
-        seed: 5,
-        file,
-        source: source.map(Path::to_path_buf),
-        shared: None,
-        shape: None,
-        launch: None,
-        cpus: Vec::new(),
-        duty: model::actor::Duty::WHOLE,
-    };
+    let job = Job { file, source: source.map(Path::to_path_buf), ..Job::of(case, 5) };
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))
 }

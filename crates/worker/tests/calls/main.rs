@@ -39,17 +39,7 @@ fn calls(work: &WriteWork) -> Option<Vec<String>> {
     std::fs::write(&target, if is_empty { &[] } else { &bytes[..] }).expect("a small file fits");
     std::fs::write(&source, &bytes).expect("a small file fits");
     let case = Case::own(Work::Write(*work));
-    let job = Job {
-        case,
-        seed: 1,
-        file: Some(target),
-        source: Some(source),
-        shared: None,
-        shape: None,
-        launch: None,
-        cpus: Vec::new(),
-        duty: model::actor::Duty::WHOLE,
-    };
+    let job = Job { file: Some(target), source: Some(source), ..Job::of(case, 1) };
     let mut strace = Command::new("strace");
     strace.args(["-f", "-y", "-qq", "-e", "trace=desc,file,msync", "-e", "signal=none", "-o"]);
     strace.arg(&trace).arg(std::env::current_exe().expect("this program has a path"));

@@ -66,17 +66,7 @@ fn check(work: &WriteWork, folder: &Path, source: &Path, errno: i32) {
     std::fs::File::create(&file).expect("the folder takes an empty file");
     let case = Case::own(Work::Write(*work));
     let source = Some(source.to_path_buf());
-    let job = Job {
-        case,
-        seed: 3,
-        file: Some(file.clone()),
-        source,
-        shared: None,
-        shape: None,
-        launch: None,
-        cpus: Vec::new(),
-        duty: model::actor::Duty::WHOLE,
-    };
+    let job = Job { file: Some(file.clone()), source, ..Job::of(case, 3) };
     let mut listener = Listener::default();
     perform(&job, &mut listener);
     let held = std::fs::metadata(&file).expect("it is there").len();

@@ -43,17 +43,7 @@ impl Client for Counter {
 fn check(work: ReadWork, file: &Path) -> Outcome {
     let before = threads(usize::MAX);
     let most = before + work.io.threads as usize;
-    let job = Job {
-        case: Case::own(Work::Read(work)),
-        seed: 1,
-        file: Some(file.to_path_buf()),
-        source: None,
-        shared: None,
-        shape: None,
-        launch: None,
-        cpus: Vec::new(),
-        duty: model::actor::Duty::WHOLE,
-    };
+    let job = Job { file: Some(file.to_path_buf()), ..Job::of(Case::own(Work::Read(work)), 1) };
     let mut counter = Counter { most, heard: None };
     perform(&job, &mut counter);
     let (outcome, count) = counter.heard.expect("a job that begins has an outcome");
