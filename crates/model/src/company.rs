@@ -82,6 +82,8 @@ fn cpus_refusal(host: &Host, others: u32) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::slice::from_ref;
+
     use crate::memory::MemoryWork;
     use crate::platform::{Platform, Processors};
     use crate::zoo;
@@ -133,10 +135,10 @@ mod tests {
         let file = Case::own(Work::Read(zoo::plain()));
         let only = |case: &Case, actors: &[Case]| reason(&host, case, actors);
         assert_eq!(only(&chase, &[]), "");
-        assert_eq!(only(&file, &[file.clone()]), "");
-        assert!(only(&read, &[read.clone()]).contains("only a chase"));
-        assert!(only(&memory(Kernel::Chase, 2), &[read.clone()]).contains("only a chase"));
-        assert!(only(&file, &[read.clone()]).contains("only a chase"));
+        assert_eq!(only(&file, from_ref(&file)), "");
+        assert!(only(&read, from_ref(&read)).contains("only a chase"));
+        assert!(only(&memory(Kernel::Chase, 2), from_ref(&read)).contains("only a chase"));
+        assert!(only(&file, from_ref(&read)).contains("only a chase"));
         assert!(only(&chase, &[file]).contains("work on storage"));
         let peer = Case { peer: "zebra".to_string(), ..chase.clone() };
         assert!(only(&peer, &[read]).contains("peer rust"));

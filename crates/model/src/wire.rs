@@ -379,7 +379,6 @@ fn joined(numbers: &[u64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actor::Duty;
     use crate::command::{CommandOutput, Launch, OutputReading};
     use crate::figure::FigurePattern;
     use crate::generation::PagesRead;

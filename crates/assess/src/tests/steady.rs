@@ -142,7 +142,8 @@ fn what_the_rounds_cannot_tell_is_undecided() {
 
 #[test]
 fn what_swings_or_drifts_is_not_steady() {
-    let swings = |step: usize| if step / SECOND % 2 == 0 { 200.0 * MB } else { 280.0 * MB };
+    let swings =
+        |step: usize| if (step / SECOND).is_multiple_of(2) { 200.0 * MB } else { 280.0 * MB };
     let found = state(&(0..60 * SECOND).map(swings).collect::<Vec<f64>>());
     assert_eq!((found.steady, found.since), (Decision::No, None));
     within(found.range.expect("five rounds count"), 80.0 / 240.0, 0.1);

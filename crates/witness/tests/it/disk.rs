@@ -151,7 +151,7 @@ fn a_device_that_is_mounted_must_not_be_written() {
             "ext4" => format!("{device} is mounted at '{}'", mounted.point.display()),
             _ => format!("{device} is a member of a btrfs that is mounted"),
         };
-        assert_eq!(objections, [expected.clone()]);
+        assert_eq!(objections, std::slice::from_ref(&expected));
         // Inspecting is allowed and only reads.
         let raw = storage_of_disk(&node).unwrap();
         assert_eq!(raw.capacity, Some(setup.size));

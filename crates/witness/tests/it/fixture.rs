@@ -284,6 +284,16 @@ impl Drop for LoopDevice {
         if let Err(error) = run("losetup", &["--detach", &self.node]) {
             eprintln!("{} stays: {error}", self.node);
         }
+        // While another program looks at it, the OS detaches it when that closes it.
+        let name = self.node.trim_start_matches("/dev/");
+        let backing = PathBuf::from(format!("/sys/block/{name}/loop/backing_file"));
+        for _ in 0..50 {
+            if !backing.exists() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        eprintln!("{} stays while another program has it open", self.node);
     }
 }
 
