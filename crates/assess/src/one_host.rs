@@ -28,6 +28,11 @@ impl OneHost {
         Some(OneHost { called, number: rank.number + 1, of: rank.of, rank })
     }
 
+    /// What it is: a host or a directory.
+    pub fn noun(&self) -> &'static str {
+        self.rank.members.noun()
+    }
+
     /// Whether other hosts measured `case` with it.
     pub fn shares(&self, case: &Case) -> bool {
         self.rank.hosts_of(case) > 1

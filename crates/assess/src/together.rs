@@ -11,6 +11,8 @@ mod gathering;
 mod as_one;
 
 use crate::assessment::Assessment;
+use crate::conclusions::fit::Fit;
+use crate::decision::{self, Decision};
 use crate::finding::Verdict;
 use crate::found::RunFinding;
 use crate::stats::Estimate;
@@ -64,6 +66,28 @@ pub struct Together {
     pub missing: Vec<String>,
     /// The place of the first host among them; `None` in records of older programs.
     pub rank: Option<Rank>,
+    /// Whether each host meets the goals of the run, by its own record. Empty without goals.
+    pub fits: Vec<HostFit>,
+}
+
+impl Together {
+    /// Whether all hosts meet all goals; `None` if there are none. A host whose record is not given
+    /// leaves it open.
+    pub fn fit(&self) -> Option<Decision> {
+        let missing = self.missing.iter().map(|_| Decision::Undecided);
+        let all = self.fits.iter().map(|host| host.fit.fit).chain(missing);
+        (!self.fits.is_empty()).then(|| decision::together(all))
+    }
+}
+
+/// Whether a host meets the goals of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct HostFit {
+    /// What the user calls it.
+    pub host: String,
+    /// Whether it meets them.
+    #[serde(flatten)]
+    pub fit: Fit,
 }
 
 /// A host of the run.

@@ -808,7 +808,7 @@ mod tests {
         assert_eq!(record.trials.len(), 10);
         assert!(Agenda::of_records(&[&record]).open_cases.is_empty());
         // Several hosts go on.
-        let rank = Rank { number: 0, of: 2, seed: 7, shares: false, neighbor: None };
+        let rank = Rank { number: 0, of: 2, seed: 7, shares: false, ..Rank::default() };
         record.header.plan.rank = Some(rank);
         assert_eq!(Agenda::of_records(&[&record]).open_cases, [0]);
         record.header.plan.rank = None;

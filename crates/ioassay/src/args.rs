@@ -28,7 +28,7 @@ use model::plan::INVOCATIONS_MAX;
 pub use output::OutputArgs;
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tools::{CacheCommand, DataCommand, ImportCommand, PathArgs, PeersCommand, SchemaOf};
 
 /// Measures memory, page cache and storage, and reports for every figure what served the bytes, how
@@ -292,9 +292,9 @@ pub struct RunArgs {
     #[arg(value_parser = RecipeParser, hide_possible_values = true)]
     pub recipe: String,
     /// The directory to measure, by default the current one; a test file is written there and then
-    /// removed
-    #[arg(conflicts_with = "file", value_hint = ValueHint::DirPath)]
-    pub directory: Option<PathBuf>,
+    /// removed. Several, on several disks: each alone and all at once, by turns
+    #[arg(id = "directory", conflicts_with = "file", value_hint = ValueHint::DirPath)]
+    pub directories: Vec<PathBuf>,
     /// Read this file or block device instead of a test file; it is never opened for writing
     #[arg(long, conflicts_with_all = ["size", "keep"])]
     pub file: Option<PathBuf>,
@@ -378,6 +378,24 @@ pub struct RunArgs {
     /// everything after it.
     #[command(flatten)]
     pub axes: AxisArgs,
+}
+
+impl RunArgs {
+    /// The one directory to measure, if any is named.
+    ///
+    /// # Errors
+    /// If there are several.
+    pub fn directory(&self) -> anyhow::Result<Option<&Path>> {
+        match &self.directories[..] {
+            [] => Ok(None),
+            [one] => Ok(Some(one)),
+            [_, more, ..] => anyhow::bail!(
+                "'{}' is one directory too many: several are measured by 'run' on this machine, \
+                 without --each and --hosts",
+                more.display()
+            ),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -320,7 +320,7 @@ mod tests {
         check(&|now| now.plan.seed += 1, "seed: ");
         check(&|now| now.plan.rounds += 1, "rounds: 10 in the record, 11 now");
         check(&|now| now.plan.invocations += 1, "invocations: ");
-        let rank = Rank { number: 0, of: 2, seed: 1, shares: true, neighbor: None };
+        let rank = Rank { number: 0, of: 2, seed: 1, shares: true, ..Rank::default() };
         check(&|now| now.plan.rank = Some(rank), "hosts: one in the record, 2 now");
         check(&|now| now.plan.rank = Some(rank), "hosts share: no in the record, yes now");
         check(&|now| now.plan.cases[0].case.io_mut().unwrap().size /= 2, "of 512MiB for 1m now");

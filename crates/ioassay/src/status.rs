@@ -36,7 +36,16 @@ impl Status {
     /// This one; or, if nothing is missing but `is_strict` asks for goals that are met for sure,
     /// that it cannot be told.
     pub fn or_open(self, assessment: &assess::Assessment, is_strict: bool) -> Status {
-        let open = report::goals_open(assessment).filter(|_| is_strict && self == Status::DONE);
+        self.or_left_open(report::goals_open(assessment), is_strict)
+    }
+
+    /// The same of several hosts.
+    pub fn or_open_together(self, run: &assess::together::Together, is_strict: bool) -> Status {
+        self.or_left_open(report::goals_open_together(run), is_strict)
+    }
+
+    fn or_left_open(self, open: Option<String>, is_strict: bool) -> Status {
+        let open = open.filter(|_| is_strict && self == Status::DONE);
         open.map_or(self, Status::open)
     }
 

@@ -10,6 +10,7 @@ use crate::named;
 use crate::part::Part;
 use crate::pattern::Pattern;
 use crate::shape::Walk;
+use crate::taking_part::TakingPart;
 use crate::zipf::Theta;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -366,13 +367,13 @@ impl Case {
         Some(self.io().filter(|io| io.cache == Cache::Warm)?.populated)
     }
 
-    /// How many of the hosts of a run measure it; 0 means all.
-    pub fn hosts(&self) -> u32 {
-        self.io().map(|io| io.hosts).or(self.metadata().map(|work| work.hosts)).unwrap_or(0)
+    /// Which of the hosts of a run measure it.
+    pub fn hosts(&self) -> TakingPart {
+        self.io().map(|io| io.hosts).or(self.metadata().map(|work| work.hosts)).unwrap_or_default()
     }
 
     /// The same, to be changed; `None` if hosts cannot share such work.
-    pub fn hosts_mut(&mut self) -> Option<&mut u32> {
+    pub fn hosts_mut(&mut self) -> Option<&mut TakingPart> {
         match self.kind() {
             Kind::Metadata => Some(&mut self.metadata_mut()?.hosts),
             _ => Some(&mut self.io_mut()?.hosts),

@@ -5,6 +5,7 @@ use crate::cache::{Cache, Populated};
 use crate::named;
 use crate::part::{Part, Whose};
 use crate::pattern::{BlockOrder, Pattern, Share, ThreadSteps, Visits};
+use crate::taking_part::TakingPart;
 use crate::zipf::{Theta, Zipf};
 use std::ops::Range;
 use std::time::Duration;
@@ -62,8 +63,8 @@ pub struct Io {
     pub arrival: Arrival,
     /// How blocks are divided among the threads.
     pub share: Share,
-    /// How many of the hosts of a run measure it; 0 means all.
-    pub hosts: u32,
+    /// Which of the hosts of a run measure it.
+    pub hosts: TakingPart,
     /// Which files hosts use.
     pub files: Whose,
     /// The host's part of a shared file. It is no axis: it is set in the job of a trial.
@@ -95,7 +96,7 @@ impl Default for Io {
             rate: 0,
             arrival: Arrival::Poisson,
             share: Share::Contiguous,
-            hosts: 0,
+            hosts: TakingPart::All,
             files: Whose::Own,
             part: Part::WHOLE,
             ops: 0,

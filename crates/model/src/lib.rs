@@ -28,6 +28,7 @@ pub mod sample;
 pub mod actor;
 pub mod axes;
 pub mod part;
+pub mod taking_part;
 pub mod memory;
 pub mod shape;
 pub mod io;

@@ -11,6 +11,7 @@ use crate::part::Part;
 use crate::pattern::{Pattern, Visits};
 use crate::random::mix;
 use crate::sample::Span;
+use crate::taking_part::TakingPart;
 use std::time::Duration;
 
 named! {
@@ -76,8 +77,8 @@ pub struct MetadataWork {
     pub cache: Cache,
     /// What makes a change durable.
     pub sync: NameSync,
-    /// How many of the hosts of a run measure it; 0 means all.
-    pub hosts: u32,
+    /// Which of the hosts of a run measure it.
+    pub hosts: TakingPart,
     /// The host's place among those. It is no axis: it is set in the job of a trial.
     pub part: Part,
     /// Number of threads.
@@ -95,7 +96,7 @@ impl Default for MetadataWork {
             entries: 1,
             cache: Cache::Warm,
             sync: NameSync::None,
-            hosts: 0,
+            hosts: TakingPart::All,
             part: Part::WHOLE,
             threads: 1,
             time: Duration::ZERO,

@@ -6,7 +6,7 @@ use crate::random::mix;
 use serde::{Deserialize, Serialize};
 
 /// The place of a host among those of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Default, Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rank {
     /// Its number, from 0.
     pub number: u32,
@@ -20,6 +20,42 @@ pub struct Rank {
     /// one; `None` if there is none, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbor: Option<u32>,
+    /// What takes part: what is called a host elsewhere.
+    #[serde(default, skip_serializing_if = "Members::are_hosts")]
+    pub members: Members,
+}
+
+/// What takes part in a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Members {
+    /// Hosts, with one directory.
+    #[default]
+    Hosts,
+    /// Directories of this machine.
+    Directories,
+}
+
+impl Members {
+    /// The noun for one of them.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Members::Hosts => "host",
+            Members::Directories => "directory",
+        }
+    }
+
+    /// The noun for several.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Members::Hosts => "hosts",
+            Members::Directories => "directories",
+        }
+    }
+
+    fn are_hosts(&self) -> bool {
+        *self == Members::Hosts
+    }
 }
 
 impl Rank {
@@ -33,22 +69,24 @@ impl Rank {
         mix(self.seed ^ mix(u64::MAX))
     }
 
-    /// The number of hosts that measure `case`: the first ones.
+    /// The number of hosts that measure `case`.
     pub fn hosts_of(&self, case: &Case) -> u32 {
-        match case.hosts() {
-            0 => self.of,
-            hosts => hosts.min(self.of),
-        }
+        case.hosts().count(self.of)
     }
 
     /// Whether this host measures `case`.
     pub fn takes_part(&self, case: &Case) -> bool {
-        self.number < self.hosts_of(case)
+        case.hosts().includes(self.number, self.of)
+    }
+
+    /// Its place among the hosts that measure `case`, from 0; `None` if it does not.
+    fn place(&self, case: &Case) -> Option<u32> {
+        case.hosts().numbers(self.of).position(|number| number == self.number).map(|it| it as u32)
     }
 
     /// Whether another host that uses a device of this one measures `case` at the same time.
     pub fn shares_device(&self, case: &Case) -> bool {
-        self.neighbor.is_some_and(|number| number < self.hosts_of(case))
+        self.neighbor.is_some_and(|number| case.hosts().includes(number, self.of))
     }
 
     /// Whether this host reads what another one wrote.
@@ -60,22 +98,25 @@ impl Rank {
     /// they are to be cold. A host has those that it made itself in its caches.
     pub fn maker(&self, case: &Case) -> u32 {
         let is_cold = case.metadata().is_some_and(|work| work.cache == Cache::Cold);
-        let is_shifted = is_cold && self.shares && self.takes_part(case);
-        if is_shifted { (self.number + 1) % self.hosts_of(case) } else { self.number }
+        let place = self.place(case).filter(|_| is_cold && self.shares);
+        let next = place.map(|place| (place + 1) % self.hosts_of(case));
+        let maker = next.and_then(|next| case.hosts().numbers(self.of).nth(next as usize));
+        maker.unwrap_or(self.number)
     }
 
     /// This host's part of the file of `case`. A host reads the part that the next one has when
     /// writing.
     pub fn part(&self, case: &Case) -> Part {
-        if case.metadata().is_some() && self.shares && self.takes_part(case) {
-            return Part { number: self.number, of: self.hosts_of(case) };
+        let Some(place) = self.place(case) else { return Part::WHOLE };
+        let of = self.hosts_of(case);
+        if case.metadata().is_some() && self.shares {
+            return Part { number: place, of };
         }
         let is_shared = case.io().is_some_and(|io| io.files == Whose::Shared);
-        if !is_shared || !self.takes_part(case) {
+        if !is_shared {
             return Part::WHOLE;
         }
-        let of = self.hosts_of(case);
-        let number = if case.read().is_some() { (self.number + 1) % of } else { self.number };
+        let number = if case.read().is_some() { (place + 1) % of } else { place };
         Part { number, of }
     }
 }
@@ -87,36 +128,42 @@ mod tests {
     use std::collections::HashSet;
 
     fn rank(number: u32) -> Rank {
-        Rank { number, of: 4, seed: 7, shares: true, neighbor: None }
+        Rank { number, of: 4, seed: 7, shares: true, ..Rank::default() }
     }
 
     #[test]
     fn hosts_take_turns_in_reading_what_the_next_one_wrote() {
-        let io = |hosts, files| Io { hosts, files, ..Io::default() };
+        let io = |hosts: &str, files| {
+            let hosts = hosts.parse().expect("it says which");
+            Io { hosts, files, ..Io::default() }
+        };
         let read = |io| Case::own(Work::Read(ReadWork { io, ..ReadWork::default() }));
         let write = |io| Case::own(Work::Write(WriteWork { io, ..WriteWork::default() }));
         let parts = |case: &Case| -> Vec<(u32, u32)> {
             let own = (0..4).map(rank).filter(|rank| rank.takes_part(case));
             own.map(|rank| (rank.part(case).number, rank.part(case).of)).collect()
         };
-        assert_eq!(parts(&read(io(0, Whose::Shared))), [(1, 4), (2, 4), (3, 4), (0, 4)]);
-        assert_eq!(parts(&write(io(0, Whose::Shared))), [(0, 4), (1, 4), (2, 4), (3, 4)]);
-        assert_eq!(parts(&read(io(3, Whose::Shared))), [(1, 3), (2, 3), (0, 3)]);
-        assert_eq!(parts(&read(io(1, Whose::Shared))), [(0, 1)]);
-        assert_eq!(parts(&read(io(2, Whose::Own))), [(0, 1), (0, 1)]);
-        assert_eq!(rank(0).hosts_of(&read(io(9, Whose::Own))), 4);
+        assert_eq!(parts(&read(io("all", Whose::Shared))), [(1, 4), (2, 4), (3, 4), (0, 4)]);
+        assert_eq!(parts(&write(io("all", Whose::Shared))), [(0, 4), (1, 4), (2, 4), (3, 4)]);
+        assert_eq!(parts(&read(io("3", Whose::Shared))), [(1, 3), (2, 3), (0, 3)]);
+        assert_eq!(parts(&read(io("1", Whose::Shared))), [(0, 1)]);
+        assert_eq!(parts(&read(io("2", Whose::Own))), [(0, 1), (0, 1)]);
+        assert_eq!(parts(&write(io("only-3", Whose::Shared))), [(0, 1)]);
+        assert!(rank(2).takes_part(&read(io("only-3", Whose::Own))));
+        assert!(!rank(0).takes_part(&read(io("only-3", Whose::Own))));
+        assert_eq!(rank(0).hosts_of(&read(io("9", Whose::Own))), 4);
     }
 
     /// The host that is also there measures only the cases of three hosts and more.
     #[test]
     fn a_device_is_shared_with_hosts_that_measure_the_case() {
-        let of = |hosts| {
-            let io = Io { hosts, ..Io::default() };
+        let of = |hosts: &str| {
+            let io = Io { hosts: hosts.parse().expect("it says which"), ..Io::default() };
             Case::own(Work::Read(ReadWork { io, ..ReadWork::default() }))
         };
         let beside = |neighbor, hosts| Rank { neighbor, ..rank(0) }.shares_device(&of(hosts));
-        assert!(beside(Some(2), 0) && beside(Some(2), 3));
-        assert!(!beside(Some(2), 2) && !beside(None, 0));
+        assert!(beside(Some(2), "all") && beside(Some(2), "3"));
+        assert!(!beside(Some(2), "2") && !beside(None, "all") && !beside(Some(2), "only-1"));
     }
 
     #[test]

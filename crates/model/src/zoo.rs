@@ -18,6 +18,7 @@ use crate::peer::Peer;
 use crate::plan::{Plan, Role};
 use crate::record::{End, Header, Invocation, Record, Tool};
 use crate::sample::{Latencies, Sample, Span};
+use crate::taking_part::TakingPart;
 use crate::trial::{Outcome, Trial};
 use crate::zipf::Theta;
 use std::collections::BTreeMap;
@@ -146,7 +147,11 @@ fn cases_of_names() -> Vec<Case> {
     }
     let (cache, sync) = (Cache::Cold, NameSync::Fsync);
     let durable = MetadataWork { call: Call::Unlink, cache, sync, ..plain_metadata() };
-    cases.push(Case::own(Work::Metadata(MetadataWork { hosts: 2, threads: 3, ..durable })));
+    cases.push(Case::own(Work::Metadata(MetadataWork {
+        hosts: TakingPart::First(2),
+        threads: 3,
+        ..durable
+    })));
     cases
 }
 

@@ -3,6 +3,7 @@
 use crate::document::Remark;
 use crate::group::grouped;
 use crate::part;
+use crate::ratio_words::share_of_links;
 use crate::words::{self, count, listed};
 use crate::writes;
 use assess::Assessment;
@@ -51,7 +52,7 @@ fn links(assessment: &Assessment) -> Option<String> {
     let uses = cases.filter_map(|it| Some((it, it.link.as_deref().filter(|it| is_here(it))?)));
     let (case, link) = uses.max_by(|(_, a), (_, b)| a.share.total_cmp(&b.share))?;
     let who = if case.case.command().is_some() { "command" } else { "case" };
-    let (words, share) = (link.allows.words(), units::percent(link.share));
+    let (words, share) = (link.allows.words(), share_of_links(link));
     Some(format!("its path gets {words}; the fastest {who} gets {share} of that"))
 }
 

@@ -134,7 +134,7 @@ fn why_none(must: &Requirement, summary: &Summary) -> &'static str {
 }
 
 /// How values of the goal are written.
-fn format_of(goal: &MetGoal) -> FigureFormat {
+pub(crate) fn format_of(goal: &MetGoal) -> FigureFormat {
     match goal.goal.must.indicator {
         Indicator::Throughput => units::rate,
         Indicator::Iops => per_second,
@@ -153,7 +153,7 @@ fn said_interval(goal: &MetGoal, case: &CaseFit) -> String {
     }
 }
 
-fn interval(goal: &MetGoal, case: &CaseFit) -> String {
+pub(crate) fn interval(goal: &MetGoal, case: &CaseFit) -> String {
     let say = match goal.goal.must.indicator {
         Indicator::Iops => units::scaled,
         _ => format_of(goal),
@@ -198,7 +198,7 @@ pub(crate) fn table(assessment: &Assessment, labels: &CaseLabels) -> Option<Bloc
 }
 
 /// Why an interval does not decide.
-fn why(case: &CaseFit) -> String {
+pub(crate) fn why(case: &CaseFit) -> String {
     let finding = case.finding.map(|code| format!(" ({code})")).unwrap_or_default();
     case.why.map_or(String::new(), |why| format!("{why}{finding}"))
 }

@@ -5,6 +5,7 @@ use crate::concerned::rows_of;
 use crate::document::FindingBlock;
 use crate::group::grouped;
 use crate::labels::CaseLabels;
+use crate::members::noun;
 use crate::text::{Text, case, figure, text};
 use crate::words::{self, DOUBTFUL, FigureFormat, count, percent, severity_paint, short};
 use assess::finding::{Code, Verdict};
@@ -82,14 +83,8 @@ fn allowed(storage: Option<&Storage>) -> String {
 /// get the least, how many have no valid figure, and what a mark of doubt says. Nothing without
 /// cases of several numbers of hosts.
 pub(crate) fn scaling(run: &Together, names: &CaseLabels) -> Vec<Text> {
-    let stands = run.cases.iter().filter(|joint| joint.verdict.stands());
-    let scaled = stands.filter_map(|joint| Some((joint, joint.scaling.as_ref()?)));
-    let scaled: Vec<(&Joint, &Scaling)> = scaled.collect();
-    let most = scaled.iter().map(|(_, scaling)| scaling.hosts).max();
-    let mut of_most = scaled;
-    of_most.retain(|(_, scaling)| Some(scaling.hosts) == most);
-    let median = |scaling: &Scaling| scaling.efficiency.median;
-    of_most.sort_by(|(_, a), (_, b)| median(a).total_cmp(&median(b)));
+    let of_most = scaled(run);
+    let most = of_most.first().map(|(_, scaling)| scaling.hosts);
     let told = match of_most.as_slice() {
         [] => return Vec::new(),
         [one] => vec![("", one)],
@@ -98,19 +93,37 @@ pub(crate) fn scaling(run: &Together, names: &CaseLabels) -> Vec<Text> {
     let lines = told.iter().map(|(lead, (joint, scaling))| said(lead, joint, scaling, names));
     let doubts = told
         .iter()
-        .any(|(_, (joint, _))| is_doubtful(joint))
+        .any(|(_, (joint, _))| are_doubtful(joint))
         .then(|| text!("Figures with {} are doubtful: see the table and the findings.", DOUBTFUL));
     lines.chain(left_out(run, most)).chain(doubts).collect()
 }
 
+/// The cases of the most hosts whose figures stand, beginning with those who get the least together.
+fn scaled(run: &Together) -> Vec<(&Joint, &Scaling)> {
+    let stands = run.cases.iter().filter(|joint| joint.verdict.stands());
+    let scaled = stands.filter_map(|joint| Some((joint, joint.scaling.as_ref()?)));
+    let mut scaled: Vec<(&Joint, &Scaling)> = scaled.collect();
+    let most = scaled.iter().map(|(_, scaling)| scaling.hosts).max();
+    scaled.retain(|(_, scaling)| Some(scaling.hosts) == most);
+    let median = |scaling: &Scaling| scaling.efficiency.median;
+    scaled.sort_by(|(_, a), (_, b)| median(a).total_cmp(&median(b)));
+    scaled
+}
+
+/// The case of the most hosts in which they get the least together.
+pub(crate) fn worst_scaled(run: &Together) -> Option<(&Joint, &Scaling)> {
+    scaled(run).into_iter().next()
+}
+
 /// `Best: write direct 2MiB, 4 hosts: 853 MB/s together, 54.8 % of 4 times what one host gets.`
 fn said(lead: &str, joint: &Joint, scaling: &Scaling, names: &CaseLabels) -> Text {
-    let mark = if is_doubtful(joint) { DOUBTFUL.to_string() } else { String::new() };
+    let mark = if are_doubtful(joint) { DOUBTFUL.to_string() } else { String::new() };
     let marked = |said: String| figure(format!("{said}{mark}"));
     let (unit, rate) = rate_of(joint);
     let rate =
         rate.map_or(Text::default(), |rate| text!("{} together, ", marked(unit(rate.median))));
     let base = match scaling.base {
+        _ if scaling.of_each => "the sum of what each gets alone".to_string(),
         1 => format!("{} times what one host gets", scaling.hosts),
         base => format!("what each of {base} hosts gets, times {}", scaling.hosts),
     };
@@ -133,10 +146,10 @@ pub(crate) fn paths(run: &Together, names: &CaseLabels) -> Option<Text> {
     let whole = known
         .iter()
         .filter_map(|(joint, paths)| Some((*joint, paths.bytes_per_second?, paths.share?)));
-    let hosts = |joint: &Joint| count(joint.hosts.len(), "host");
+    let hosts = |joint: &Joint| count(joint.hosts.len(), noun(run));
     let name = |joint: &Joint| case(&joint.id, &|id| names.name(id));
     if let Some((joint, most, share)) = whole.max_by(|a, b| a.2.total_cmp(&b.2)) {
-        let mark = if is_doubtful(joint) { DOUBTFUL.to_string() } else { String::new() };
+        let mark = if are_doubtful(joint) { DOUBTFUL.to_string() } else { String::new() };
         return Some(text!(
             "{}, {}: their paths get at most {} together; it gets {} of that.",
             name(joint),
@@ -166,7 +179,7 @@ fn left_out(run: &Together, hosts: Option<u32>) -> Option<Text> {
             "{} of the {} with {} {} no valid figure.",
             without,
             count(all().count(), "case"),
-            count(hosts as usize, "host"),
+            count(hosts as usize, noun(run)),
             if without == 1 { "has" } else { "have" }
         )
     })
@@ -181,7 +194,8 @@ pub(crate) fn rate_of(joint: &Joint) -> (FigureFormat, Option<Estimate>) {
     }
 }
 
-fn is_doubtful(joint: &Joint) -> bool {
+/// Whether the figures of these hosts are doubtful.
+pub(crate) fn are_doubtful(joint: &Joint) -> bool {
     joint.verdict == Verdict::Doubtful
 }
 
@@ -208,8 +222,13 @@ mod tests {
         let joint = &mut run.cases[0];
         let estimate = |median| assess::stats::Estimate { median, ..rate };
         (joint.verdict, joint.throughput) = (verdict, Some(rate));
-        joint.scaling =
-            efficiency.map(|it| Scaling { base: 1, hosts: 3, efficiency: estimate(it) });
+        joint.scaling = efficiency.map(|it| Scaling {
+            base: 1,
+            of_each: false,
+            hosts: 3,
+            efficiency: estimate(it),
+            each: Vec::new(),
+        });
         let lines = scaling(&run, &CaseLabels::of(&run.first));
         crate::text::joined(&lines, "\n").to_string()
     }

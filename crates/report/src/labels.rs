@@ -1,5 +1,6 @@
 //! Labels for cases that are shown together: they name only the axes in which the cases differ.
 
+use crate::members::{AXIS, MemberNames};
 use crate::part;
 use crate::phrases::{Phrase, joined};
 use crate::words::listed;
@@ -51,6 +52,8 @@ pub(crate) struct CaseLabels<'a> {
     last: HashMap<String, Vec<&'static Axis>>,
     /// The host of the record, if it is one of several.
     one_host: Option<&'a OneHost>,
+    /// Who takes part.
+    members: MemberNames<'a>,
 }
 
 impl<'a> CaseLabels<'a> {
@@ -72,7 +75,9 @@ impl<'a> CaseLabels<'a> {
         let measured = assessment.measured().map(|summary| (summary.id.clone(), &summary.case));
         let skipped = skipped.into_iter().map(|case| (case.id(), case));
         let labels = CaseLabels::new(&shown, skipped.chain(measured).collect(), Box::new(group));
-        CaseLabels { one_host: assessment.one_host.as_ref(), ..labels }
+        let Assessment { one_host, header, .. } = assessment;
+        let members = MemberNames { called: &header.hosts, rank: header.plan.rank };
+        CaseLabels { one_host: one_host.as_ref(), members, ..labels }
     }
 
     /// Labels for cases below headings: cases with the same values of these axes (or of the same
@@ -88,6 +93,11 @@ impl<'a> CaseLabels<'a> {
         let ids = model::axis::ids(cases.iter().copied());
         let named = ids.into_iter().zip(cases.iter().copied()).collect();
         CaseLabels::new(&cases, named, Box::new(|_| String::new()))
+    }
+
+    /// The same, where those who take part are called so.
+    pub(crate) fn with_members(self, members: MemberNames<'a>) -> CaseLabels<'a> {
+        CaseLabels { members, ..self }
     }
 
     fn new(
@@ -115,9 +125,18 @@ impl<'a> CaseLabels<'a> {
         let common = places.into_iter().map(|(place, all)| (place, common(&all))).collect();
         let everywhere =
             by_kind.into_iter().map(|(kind, all)| (kind, self::common(&all))).collect();
-        let (said, last, one_host) = (Vec::new(), HashMap::new(), None);
-        let labels =
-            CaseLabels { cases, group, kinds, common, everywhere, said, alone, last, one_host };
+        let labels = CaseLabels {
+            cases,
+            group,
+            kinds,
+            common,
+            everywhere,
+            said: Vec::new(),
+            alone,
+            last: HashMap::new(),
+            one_host: None,
+            members: MemberNames::default(),
+        };
         let last = labels.last_resort(shown);
         CaseLabels { last, ..labels }
     }
@@ -181,6 +200,7 @@ impl<'a> CaseLabels<'a> {
                 more.filter(is_missing).filter_map(|axis| phrase(axis, case)).collect();
             phrases.extend(more);
         }
+        self.members.say(case, &mut phrases);
         part::say(self.one_host, case, &mut phrases);
         phrases
     }
@@ -263,7 +283,7 @@ impl<'a> CaseLabels<'a> {
         let is_one = self.everywhere.len() == 1;
         let of = |kind: &Kind| {
             let mut values = self.everywhere.get(kind)?.clone();
-            if let (Some(host), Some(hosts)) = (self.one_host, values.get_mut(part::AXIS)) {
+            if let (Some(host), Some(hosts)) = (self.one_host, values.get_mut(AXIS)) {
                 hosts.phrase = part::of(host, &hosts.phrase);
             }
             let said = listed(&said_of(&values));

@@ -1,18 +1,17 @@
 //! What one host did of what several did together, in the report of its own record.
 
+use crate::members::AXIS;
 use crate::phrases::Phrase;
 use assess::one_host::OneHost;
 use model::case::Case;
 
-/// The axis that says how many hosts measure a case.
-pub(crate) const AXIS: &str = "hosts";
-
 /// That a record is of one of several hosts.
 pub(crate) fn warning(host: &OneHost) -> String {
     let OneHost { called, number, of, .. } = host;
+    let noun = host.noun();
     format!(
-        "this is the record of {called} alone, host {number} of {of} in lockstep: its figures are \
-         a part of what all did; give the records of all for the whole"
+        "this is the record of {called} alone, {noun} {number} of {of} in lockstep: its figures \
+         are a part of what all did; give the records of all for the whole"
     )
 }
 

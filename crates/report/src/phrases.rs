@@ -34,7 +34,8 @@ pub(crate) fn joined(phrases: impl IntoIterator<Item = String>) -> String {
             false => " ",
         });
         out.push_str(&phrase);
-        is_other = counts || phrase.ends_with(" hosts") || phrase.starts_with("beside ");
+        let is_who = [" hosts", " alone", " at once"].iter().any(|end| phrase.ends_with(end));
+        is_other = counts || is_who || phrase.starts_with("beside ");
     }
     out
 }

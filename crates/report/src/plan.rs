@@ -3,6 +3,7 @@
 use crate::document::{Block, Document, Paragraph, Section};
 use crate::findings;
 use crate::labels::CaseLabels;
+use crate::members::MemberNames;
 use crate::text::Text;
 use crate::words::count;
 use model::goal::Goal;
@@ -16,15 +17,18 @@ use std::time::Duration;
 const NAMED_MAX: usize = 4;
 
 /// The cases of a plan, and its skips with reasons; lines on what else it will do, below headings;
-/// and what it needs, if that is known.
+/// and what it needs, if that is known. `called` are those who take part, if they are several.
 pub fn plan(
     plan: &Plan,
+    called: &[String],
     notes: Vec<(&'static str, Vec<String>)>,
     needs: Option<&PlanNeeds>,
 ) -> Document<'static> {
     let all = plan.cases.iter().map(|planned| (&planned.case, planned.role));
     let asked = all.filter(|(_, role)| *role == Role::Asked).map(|(case, _)| case);
-    let names = CaseLabels::of_cases(asked.chain(plan.skips.iter().map(|skip| &skip.case)));
+    let members = MemberNames { called, rank: plan.rank };
+    let names = CaseLabels::of_cases(asked.chain(plan.skips.iter().map(|skip| &skip.case)))
+        .with_members(members);
 
     let about = names.common_to_all("cases").into_iter().map(Text::from).collect();
     let mut document = Document { title: title(plan), about, ..Document::default() };

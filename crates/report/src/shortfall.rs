@@ -2,6 +2,7 @@
 
 use crate::gate::closing;
 use crate::goals;
+use crate::goals_together;
 use crate::words::{self, count, listed, per_second};
 use assess::Assessment;
 use assess::conclusions::load::Load;
@@ -72,9 +73,11 @@ pub fn shortfall_of_together(run: &Together) -> Option<String> {
         |joint: &Joint| !joint.doubts.iter().any(|it| matches!(it, Doubt::RecordMissing { .. }));
     let stands = |joint: &&Joint| joint.verdict.stands() && has_all(joint);
     let missing: Vec<_> = run.cases.iter().filter(|joint| !stands(joint)).collect();
-    let first = missing.first()?;
-    let all = said_missing(missing.len(), run.cases.len());
-    Some(format!("{all}; the first is {}", first.id))
+    let first = missing.first().map(|first| {
+        format!("{}; the first is {}", said_missing(missing.len(), run.cases.len()), first.id)
+    });
+    let all: Vec<String> = first.into_iter().chain(goals_together::missed(run)).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 /// The same of several hosts, each by itself.

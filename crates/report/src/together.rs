@@ -1,22 +1,26 @@
 //! What several hosts did together, in lockstep.
 
+use crate::alone::alone;
 use crate::concerned::concerned_names;
 use crate::document::{Block, Document, Paragraph, Remark, Section};
 use crate::findings::{campaign, note, skips};
 use crate::frame::title;
+use crate::goals_together;
 use crate::grid::{Grid, GridCell, left, right};
 use crate::group::{distinct, grouped};
 use crate::joint::{called, finding, paths, rate_of, scaling};
 use crate::labels::CaseLabels;
+use crate::members::{are_directories, noun};
 use crate::on_hosts;
 use crate::picture::hosts as pictured;
 use crate::style::Paint;
 use crate::text::{Text, case, figure, text};
-use crate::words::{self, NONE, count, listed, or_none, short};
+use crate::words::{self, NONE, count, listed, or_none, plural, short};
 use assess::finding::Verdict;
 use assess::stats::Estimate;
 use assess::together::{Clue, Doubt, Ending, Joint, JointHost, StragglerSign, Together};
 use model::case::Case;
+use model::rank::Rank;
 use model::record::End;
 use model::units::{self, NS_PER_SECOND};
 
@@ -39,6 +43,8 @@ pub fn together(run: &Together) -> Document<'_> {
         true => (on_hosts::table(run, &names), Some(Remark::of_all(on_hosts::LEGEND))),
         false => (table(run, &names), None),
     };
+    let goals = goals_together::table(run, &names);
+    document.part(Section::new("Goals", goals));
     document.part(Section::new("Cases", [Block::table(grid, legend.into_iter().chain(void))]));
     let notes = notes(run).into_iter().chain(campaign(&run.first)).map(note);
     let found = run.findings.iter().map(|found| finding(run, found, &names));
@@ -49,7 +55,8 @@ pub fn together(run: &Together) -> Document<'_> {
 
 /// What served commands where, and what all get together.
 fn answer(run: &Together, names: &CaseLabels) -> Vec<Paragraph> {
-    let served = on_hosts::served(run, names).into_iter();
+    let fit = goals_together::answer(run).into_iter();
+    let served = fit.chain(on_hosts::served(run, names));
     served.chain(conclusions(run, names)).map(Paragraph::plain).collect()
 }
 
@@ -61,7 +68,7 @@ fn heads(run: &Together) -> Vec<String> {
         });
         format!("{os} · {}{place}", count(*cores as usize, "core"))
     };
-    let hosts = count(run.hosts.len() + run.missing.len(), "host");
+    let hosts = count(run.hosts.len() + run.missing.len(), noun(run));
     let all = match on_hosts::are_commands(run) {
         true => format!(
             "{hosts} in lockstep: all start each run at the same moment; each has its own figures"
@@ -108,7 +115,7 @@ fn missing(run: &Together) -> Option<String> {
     (!run.missing.is_empty()).then(|| {
         format!(
             "RecordMissing: without the {records} of {}, cases in which {} took part have no \
-             figures; give the records of all hosts",
+             figures; give all records",
             short(&run.missing),
             if run.missing.len() == 1 { "it" } else { "they" }
         )
@@ -119,7 +126,8 @@ fn missing(run: &Together) -> Option<String> {
 fn shift(run: &Together) -> Option<String> {
     let has = |is_of: fn(&Case) -> bool| run.first.cases.iter().any(|it| is_of(&it.case));
     let (reads, names) = (has(|it| it.read().is_some()), has(|it| it.metadata().is_some()));
-    let rank = run.rank.filter(|rank| (reads || names) && rank.of > 1)?;
+    let several = |rank: &Rank| rank.of > 1 && !are_directories(Some(*rank));
+    let rank = run.rank.filter(|rank| (reads || names) && several(rank))?;
     let said = match rank.shares {
         true if reads => "all share the directory: each host reads what the next one wrote",
         true => "all share the directory: each host uses cold names that the next one created",
@@ -139,16 +147,20 @@ fn table(run: &Together, names: &CaseLabels) -> Grid {
     let rank = |is_told: bool, rank| if is_told { 0 } else { rank };
     let is_lost = has(|doubt| matches!(doubt, Doubt::HostLost { .. }));
     let is_apart = has(|doubt| matches!(doubt, Doubt::StartSkew { .. }));
+    let (members, slowest) = match are_directories(run.rank) {
+        true => ("directories", "slowest"),
+        false => ("hosts", "slowest host"),
+    };
     let mut grid = Grid::new(vec![
         left("case", 0),
-        right("hosts", rank(is_lost, 1)),
+        right(members, rank(is_lost, 1)),
         right("together", 0),
         right("95 %", 3),
         right("all active", rank(is_apart, 2)),
         right("op/s", 4),
         right("p99", 2),
         right("efficiency", 1),
-        left("slowest host", 1),
+        left(slowest, 1),
         right("balance", 3),
         right("skew", 3),
         left("ended by", 4),
@@ -210,8 +222,8 @@ fn efficiency(estimate: &Estimate) -> String {
 
 /// What all get together, the stragglers, and the reasons to doubt what is said of all.
 fn conclusions(run: &Together, names: &CaseLabels) -> Vec<Text> {
-    let lines = scaling(run, names).into_iter().chain(paths(run, names));
-    let lines = lines.chain(stragglers(run, names));
+    let lines = scaling(run, names).into_iter().chain(alone(run, names));
+    let lines = lines.chain(paths(run, names)).chain(stragglers(run, names));
     lines.chain(ends(run, names)).chain(doubts(run, names)).collect()
 }
 
@@ -235,7 +247,11 @@ fn ends(run: &Together, names: &CaseLabels) -> Option<Text> {
 
 /// The stragglers, with what their own evidence says.
 fn stragglers(run: &Together, names: &CaseLabels) -> Vec<Text> {
-    let straggles = |joint: &&Joint| joint.slowest.as_ref().is_some_and(|it| it.is_straggler);
+    // Directories may be on disks of any kinds.
+    let straggles = |joint: &&Joint| {
+        let is_host = !are_directories(run.rank);
+        joint.slowest.as_ref().is_some_and(|it| it.is_straggler && is_host)
+    };
     let said = |joint: &Joint| {
         let slowest = joint.slowest.as_ref()?;
         let signs = slowest.signs.iter().map(sign).collect::<Vec<_>>();
@@ -334,13 +350,14 @@ fn said_doubt(run: &Together, doubt: &Doubt, cases: &[&Joint]) -> Text {
     let share = |share: &f64| figure(words::percent(100.0 * share));
     match doubt {
         Doubt::HostLost { rounds, .. } => text!(
-            "HostLost: {}; {} left out, and the figures are of the hosts in the column 'hosts'.",
+            "HostLost: {}; {} left out, and the figures are of those in the column '{}'.",
             lost(run),
             match rounds {
                 0 => "no round is".to_string(),
                 1 => "one round is".to_string(),
                 several => format!("up to {several} rounds are"),
-            }
+            },
+            plural(noun(run))
         ),
         Doubt::ClockUncertain { share: known } => text!(
             "ClockUncertain: a host's clock is known to {} of a trial only, so it is not known \
@@ -385,7 +402,7 @@ fn lost(run: &Together) -> String {
     };
     let lost: Vec<String> = run.hosts.iter().filter_map(when).collect();
     match lost.is_empty() {
-        true => "not all hosts measured all rounds".to_string(),
+        true => format!("not all {} measured all rounds", plural(noun(run))),
         false => listed(&lost),
     }
 }
@@ -397,9 +414,9 @@ mod tests {
     use model::evidence::{Limit, Limited};
     use model::part::Whose;
     use model::plan::{Role, Skip};
-    use model::rank::Rank;
     use model::record::{Header, Record};
     use model::sample::PROGRESS_NS;
+    use model::taking_part::TakingPart;
     use model::trial::{HostClock, Outcome, Trial};
     use model::zoo;
     use std::convert::Infallible;
@@ -466,12 +483,12 @@ mod tests {
         records.truncate(2);
         for (number, (_, record)) in (0..).zip(&mut records) {
             let plan = &mut record.header.plan;
-            plan.rank = Some(Rank { number, of: 2, seed: 1, shares: true, neighbor: None });
+            plan.rank = Some(Rank { number, of: 2, seed: 1, shares: true, ..Rank::default() });
             plan.cases[0].case.io_mut().expect("it reads").files = Whose::Shared;
             let mut alone = plan.cases[0].clone();
-            alone.case.io_mut().expect("it reads").hosts = 1;
+            alone.case.io_mut().expect("it reads").hosts = TakingPart::First(1);
             let mut none = alone.case.clone();
-            none.io_mut().expect("it reads").hosts = 3;
+            none.io_mut().expect("it reads").hosts = TakingPart::First(3);
             let reason = "it needs 3 hosts, and there are 2".to_owned();
             plan.skips.push(Skip { case: none, reason });
             if number > 0 {
@@ -537,10 +554,10 @@ mod tests {
             let (_, mut record) = hosts(1, 0).remove(0);
             record.header.called = Some("h1".to_string());
             let plan = &mut record.header.plan;
-            plan.rank = Some(Rank { number: 0, of, seed: 1, shares: false, neighbor: None });
+            plan.rank = Some(Rank { number: 0, of, seed: 1, shares: false, ..Rank::default() });
             let mut alone = plan.cases[0].clone();
-            alone.case.io_mut().expect("it reads").hosts = 1;
-            plan.cases[0].case.io_mut().expect("it reads").hosts = of;
+            alone.case.io_mut().expect("it reads").hosts = TakingPart::First(1);
+            plan.cases[0].case.io_mut().expect("it reads").hosts = TakingPart::First(of);
             plan.cases.push(alone);
             let own: Vec<Trial> = record.trials.clone();
             record.trials.extend(own.into_iter().map(|trial| Trial { case: 1, ..trial }));
@@ -598,7 +615,7 @@ mod tests {
             let names = ["node1", "node2", "node3"].map(str::to_string);
             record.header.hosts = names.to_vec();
             record.header.plan.rank =
-                Some(Rank { number, of: 3, seed: 1, shares: false, neighbor: None });
+                Some(Rank { number, of: 3, seed: 1, shares: false, ..Rank::default() });
         }
         let shown = |records: &[(String, Record)]| {
             let read = |host: usize| Ok::<_, Infallible>(records[host].1.clone());

@@ -325,7 +325,7 @@ fn note_of_layers(layers: &[Layer]) -> Option<String> {
             Some(format!("{}: together they write each byte {times} times", below()))
         }
         Amplification { most: None, .. } => Some(format!(
-            "how often {} write each byte is unknown: writes are counted at {}",
+            "how often each byte is written to {} is unknown: writes are counted at {}",
             below(),
             top.nodes.join(", ")
         )),

@@ -61,6 +61,23 @@ below() {
     ext4_on "$1"
     mount --move /data /mnt/disk
 }
+# A share of an NFS server on this machine, shared by all scenarios: nfs_on DEVICE
+nfs_on() {
+    below "$1"
+    if ! mountpoint -q /proc/fs/nfsd; then
+        mkdir -p /mnt/disk/share /var/lib/nfs/sm /var/lib/nfs/sm.bak /var/lib/nfs/v4recovery \
+            /var/lib/nfs/rpc_pipefs
+        mount -t nfsd nfsd /proc/fs/nfsd
+        mount -t rpc_pipefs rpc /var/lib/nfs/rpc_pipefs
+        echo '/mnt/disk/share 127.0.0.1(rw,sync,no_root_squash,no_subtree_check,fsid=0,insecure)' \
+            > /etc/exports
+        touch /var/lib/nfs/etab /var/lib/nfs/rmtab /var/lib/nfs/xtab
+        exportfs -ra
+        rpc.mountd --no-nfs-version 3
+        rpc.nfsd --no-nfs-version 3 --no-udp 1
+    fi
+    mount -t nfs -o vers=4.2 127.0.0.1:/ /data
+}
 # Removes the remains of a scenario before the next one.
 clean() {
     local end

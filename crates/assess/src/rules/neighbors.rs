@@ -65,7 +65,7 @@ fn traffic_of_others(context: &Context) -> Option<Draft> {
 fn others(context: &Context) -> &'static str {
     match context.measured.shares_device {
         false => "other processes",
-        true => "the hosts of this run that share this machine, and other processes if any,",
+        true => "the others of this run on this machine, and other processes if any,",
     }
 }
 

@@ -1154,7 +1154,8 @@ fn hosts_that_share_a_device_are_not_foreign() {
     let beside = |neighbor, share: f64| {
         move |r: &mut Record| {
             let seed = r.header.plan.seed;
-            r.header.plan.rank = Some(Rank { number: 0, of: 2, seed, shares: true, neighbor });
+            r.header.plan.rank =
+                Some(Rank { number: 0, of: 2, seed, shares: true, neighbor, ..Rank::default() });
             evidence(r, |e| e.device_read_bytes = Some((FILE as f64 * (1.0 + share)) as u64));
         }
     };
@@ -1170,7 +1171,7 @@ fn hosts_that_share_a_device_are_not_foreign() {
     let mut record = zoo::record();
     beside(Some(1), 1.0)(&mut record);
     let text = &assess(&record).cases[0].findings[0].message;
-    let expected = "the hosts of this run that share this machine, and other processes if any, \
+    let expected = "the others of this run on this machine, and other processes if any, \
                     read up to 100 % as much from the device as this case (in 10 of 10 trials): \
                     they shared its time";
     assert_eq!(text, expected);

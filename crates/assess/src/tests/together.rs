@@ -17,6 +17,7 @@ use model::plan::Role;
 use model::rank::Rank;
 use model::record::{Header, Record};
 use model::sample::PROGRESS_NS;
+use model::taking_part::TakingPart;
 use model::trial::{HostClock, Outcome, Trial};
 use model::vitals::{CapPage, CapTimes, DriveLog, PartVitals, SmartPage, Vitals};
 use model::zoo;
@@ -283,7 +284,14 @@ fn the_paths_of_hosts_carry_together_what_each_of_them_carries() {
     // Two are on one machine, and on one device.
     let together = |number: usize, record: &mut Record| {
         let neighbor = [Some(1), Some(0), None][number];
-        let rank = Rank { number: number as u32, of: 3, seed: 1, shares: false, neighbor };
+        let rank = Rank {
+            number: number as u32,
+            of: 3,
+            seed: 1,
+            shares: false,
+            neighbor,
+            ..Rank::default()
+        };
         record.header.plan.rank = Some(rank);
     };
     assert_eq!(paths(together).expect("all are known").bytes_per_second, Some(2.0 * each));
@@ -411,9 +419,9 @@ fn in_lockstep(of: u32) -> Vec<(String, Record)> {
     hosts.truncate(of as usize);
     for (number, (_, record)) in (0..).zip(&mut hosts) {
         let plan = &mut record.header.plan;
-        plan.rank = Some(Rank { number, of, seed: plan.seed, shares: true, neighbor: None });
+        plan.rank = Some(Rank { number, of, seed: plan.seed, shares: true, ..Rank::default() });
         let mut alone = plan.cases[0].clone();
-        alone.case.io_mut().expect("it reads").hosts = 1;
+        alone.case.io_mut().expect("it reads").hosts = TakingPart::First(1);
         if number > 0 {
             alone.role = Role::Elsewhere;
         }
@@ -423,6 +431,55 @@ fn in_lockstep(of: u32) -> Vec<(String, Record)> {
         record.trials.extend(own);
     }
     hosts
+}
+
+/// Three hosts or directories that measure a case all at once, and each alone, where it takes
+/// `share` of the time.
+fn each_alone(share: f64) -> Together {
+    let mut hosts = hosts();
+    let of = hosts.len() as u32;
+    for (number, (_, record)) in (0..of).zip(&mut hosts) {
+        let plan = &mut record.header.plan;
+        plan.rank = Some(Rank { number, of, seed: plan.seed, ..Rank::default() });
+        let all = record.trials.clone();
+        for only in 0..of {
+            let mut alone = plan.cases[0].clone();
+            alone.case.io_mut().expect("it reads").hosts = TakingPart::Only(only);
+            alone.role = if only == number { Role::Asked } else { Role::Elsewhere };
+            plan.cases.push(alone);
+            let own = all.iter().filter(|_| only == number);
+            record.trials.extend(own.map(|trial| {
+                let mut trial = Trial { case: 1 + only as usize, ..trial.clone() };
+                for span in &mut sample(&mut trial).spans {
+                    let took = (span.end_ns - span.start_ns) as f64 * share;
+                    span.end_ns = span.start_ns + took as u64;
+                }
+                trial
+            }));
+        }
+    }
+    judge(&hosts).expect("there are hosts")
+}
+
+/// Each case has the figures of the one that measured it, and all at once are held against the sum.
+#[test]
+fn what_each_gets_alone_is_added_up() {
+    for (share, kept) in [(1.0, 1.0), (0.5, 0.5)] {
+        let run = each_alone(share);
+        let [all, alone @ ..] = &run.cases[..] else { panic!("{run:?}") };
+        assert_eq!(all.hosts, NAMES);
+        for (joint, name) in alone.iter().zip(NAMES) {
+            assert_eq!((&joint.hosts[..], joint.n), (&[name.to_string()][..], 10), "{joint:?}");
+            assert!(joint.throughput.is_some() && joint.scaling.is_none(), "{joint:?}");
+            assert!(joint.without.is_empty() && joint.doubts.is_empty(), "{joint:?}");
+            assert!(run.first.cases.iter().any(|it| it.case == joint.case), "it has a label");
+        }
+        let scaling = all.scaling.as_ref().expect("each was measured alone");
+        assert_eq!((scaling.base, scaling.hosts, scaling.of_each), (1, 3, true));
+        assert!((scaling.efficiency.median - kept).abs() < 1e-3, "{scaling:?}");
+        let each: Vec<f64> = scaling.each.iter().map(|it| it.median).collect();
+        assert!(each.len() == 3 && each.iter().all(|it| (it - kept).abs() < 1e-3), "{each:?}");
+    }
 }
 
 /// Two hosts, of which the second one does `plant`.
@@ -721,7 +778,7 @@ fn what_speaks_against_a_command_on_one_host_speaks_against_that_of_all() {
 fn commands_of_hosts_that_are_given_stay_without_those_that_are_not() {
     let cases = commands(|hosts| {
         for (number, (_, record)) in (0..).zip(&mut *hosts) {
-            let rank = Rank { number, of: 4, seed: 1, shares: false, neighbor: None };
+            let rank = Rank { number, of: 4, seed: 1, shares: false, ..Rank::default() };
             record.header.plan.rank = Some(rank);
         }
     });

@@ -3,7 +3,7 @@
 use super::doubts::doubts;
 use super::judged::{CommandOnHost, commands, kinds, late_ns};
 use super::paths::{HostPaths, joint_paths};
-use super::{Doubt, HostsFinding, Joint, JointHost, JointRound, Together};
+use super::{Doubt, HostFit, HostsFinding, Joint, JointHost, JointRound, Together};
 use crate::assessment::{Assessment, assess};
 use crate::counted::rate;
 use crate::finding::{Finding, Severity, Verdict};
@@ -12,11 +12,13 @@ use crate::host_round::{HostRound, ending, estimate};
 use crate::middle::median;
 use crate::scaling::{ScalingStep, scaling};
 use crate::straggler::{Clues, HostEvidence, balance, clues, slowest};
+use crate::summary::Summary;
 use model::case::Case;
 use model::list::listed;
 use model::plan::{Plan, Planned, Role};
 use model::rank::Rank;
 use model::record::{Header, Record};
+use model::taking_part::TakingPart;
 use model::trial::{Outcome, Trial};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,8 +31,8 @@ pub(super) struct JointRecords {
     /// The first record without its trials, and its judgement.
     first: Option<(Record, Assessment)>,
     hosts: Vec<JointHost>,
-    /// Their numbers in the run, if their records say them.
-    given: BTreeSet<u32>,
+    /// Their numbers in the run, or their places if their records do not say them.
+    numbers: Vec<u32>,
     /// What each host's own evidence says of each case of the plan.
     own: Vec<Vec<Option<HostEvidence>>>,
     /// Each command of the plan on each host.
@@ -40,6 +42,7 @@ pub(super) struct JointRecords {
     /// The commits that their programs were built from, if known.
     commits: Vec<Option<String>>,
     findings: Vec<HostsFinding>,
+    fits: Vec<HostFit>,
     rounds: BTreeMap<TurnKey, HostRound>,
     /// Rounds that any host tried.
     tried: BTreeSet<TurnKey>,
@@ -70,6 +73,8 @@ impl JointRecords {
         let host = self.hosts.len();
         let called = header.called.clone().unwrap_or_else(|| header.host.name.clone());
         self.add_findings(&called, &assessment.findings);
+        let fit = assessment.conclusions.fit.clone();
+        self.fits.extend(fit.map(|fit| HostFit { host: called.clone(), fit }));
         self.commands.push(commands(&called, &assessment, record));
         self.hosts.push(JointHost {
             called,
@@ -80,7 +85,7 @@ impl JointRecords {
             resumed: assessment.resumed.clone(),
             damage: record.damage.clone(),
         });
-        self.given.extend(header.plan.rank.map(|rank| rank.number));
+        self.numbers.push(header.plan.rank.map_or(host as u32, |rank| rank.number));
         self.paths.push(HostPaths::of(header, &assessment));
         self.commits.push(header.tool.commit.clone());
         self.own.push(own(&header.plan, &assessment, record));
@@ -104,6 +109,7 @@ impl JointRecords {
         let (first, _) = self
             .first
             .get_or_insert_with(|| (Record { trials: Vec::new(), ..record.clone() }, assessment));
+        first.header.plan.add_roles(&header.plan);
         for pruned in &record.pruned {
             if !first.pruned.iter().any(|known| known.case == pruned.case) {
                 first.pruned.push(pruned.clone());
@@ -152,6 +158,7 @@ impl JointRecords {
         let plan = &header.plan;
         let whole = self.whole(first);
         let rank = plan.rank.map(|rank| Rank { number: 0, ..rank });
+        let of = rank.map_or(self.hosts.len() as u32, |rank| rank.of);
         let of_case = |index: usize| -> Vec<&HostRound> {
             let (from, to) = ((index, 0, 0), (index, u32::MAX, u32::MAX));
             self.rounds.range(from..=to).map(|(_, round)| round).collect()
@@ -159,32 +166,35 @@ impl JointRecords {
         let rounds: Vec<Vec<&HostRound>> = (0..plan.cases.len()).map(of_case).collect();
         let step = |index: usize| {
             let case = &plan.cases[index].case;
-            let hosts = rank.map_or(self.hosts.len() as u32, |rank| rank.hosts_of(case));
-            ScalingStep { case, rounds: &rounds[index], hosts }
+            let hosts = case.hosts().count(of);
+            ScalingStep { case, rounds: &rounds[index], hosts, of }
         };
         let steps: Vec<ScalingStep> = (0..plan.cases.len()).map(step).collect();
         let asked = (0..steps.len()).filter(|index| plan.cases[*index].role == Role::Asked);
         let joint = |index: usize| {
             let step = &steps[index];
             let joint = self.joint(index, step, &whole);
-            match rank.map_or(0, |_| self.missing(step.hosts).count()) {
+            match self.missing(step.case.hosts(), of).count() {
                 0 => Joint { scaling: scaling(step, &steps), ..joint },
                 missing => without_figures(joint, missing),
             }
         };
         let cases = asked.map(joint).collect();
-        let of = rank.map_or(0, |rank| rank.of);
-        let missing = self.missing(of).map(|number| name_of(&header, number)).collect();
-        let JointRecords { hosts, findings, .. } = self;
-        // Here it stands for all.
-        let Assessment { campaign, skips, .. } = whole;
-        let first = Assessment { one_host: None, campaign, skips, ..judged };
-        Some(Together { first, cases, hosts, findings, missing, rank })
+        let missing = self.missing(TakingPart::All, of);
+        let missing = missing.map(|number| name_of(&header, number)).collect();
+        let JointRecords { hosts, findings, fits, .. } = self;
+        // Here it stands for all, with the cases that the first host left to others.
+        let Assessment { campaign, skips, cases: all, .. } = whole;
+        let mut first = Assessment { one_host: None, campaign, skips, ..judged };
+        let is_known = |case: &Case| first.cases.iter().any(|known| known.case == *case);
+        let elsewhere: Vec<Summary> = all.into_iter().filter(|it| !is_known(&it.case)).collect();
+        first.cases.extend(elsewhere);
+        Some(Together { first, cases, hosts, findings, missing, rank, fits })
     }
 
-    /// The numbers of those of the first `of` hosts whose records are not given.
-    fn missing(&self, of: u32) -> impl Iterator<Item = u32> {
-        (0..of).filter(|number| !self.given.contains(number))
+    /// The numbers of those that take part, of so many hosts, whose records are not given.
+    fn missing(&self, taking_part: TakingPart, of: u32) -> impl Iterator<Item = u32> {
+        taking_part.numbers(of).filter(|number| !self.numbers.contains(number))
     }
 
     /// Keeps the rounds of each case that the same hosts measured: of most rounds, and of most
@@ -274,8 +284,9 @@ impl JointRecords {
             own.iter().flatten().map(|own| own.verdict).max_by_key(|verdict| severity(*verdict));
         let tried = self.tried.range((index, 0, 0)..=(index, u32::MAX, u32::MAX)).count();
         let left_out = tried.saturating_sub(rounds.len());
-        let is_without = |host: &usize| tried > 0 && !hosts.contains(host);
-        let without = (0..self.hosts.len().min(step.hosts as usize)).filter(is_without);
+        let takes_part = |host: usize| case.hosts().includes(self.numbers[host], step.of);
+        let is_without = |host: &usize| tried > 0 && takes_part(*host) && !hosts.contains(host);
+        let without = (0..self.hosts.len()).filter(is_without);
         let without: Vec<String> = without.map(|host| self.hosts[host].called.clone()).collect();
         let commands = self.commands_of(index, hosts, rounds);
         let mut doubts = doubts(case, rounds, without.len(), left_out);

@@ -24,7 +24,7 @@ use model::rank::Rank;
 use model::record::{Header, Invocation, RecordLine, Tool};
 use model::shape::Calibrated;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a host may take to say what it is like.
@@ -39,6 +39,8 @@ pub(super) struct CandidateHost {
     pub(super) storage: Option<Storage>,
     /// The commands that were rehearsed there.
     pub(super) ready: Option<ReadyCommands>,
+    /// Where it measures.
+    pub(super) directory: PathBuf,
     /// By which hosts on one machine know each other.
     boot: Option<String>,
 }
@@ -54,25 +56,25 @@ impl CandidateHost {
         directory: &Path,
     ) -> Result<CandidateHost> {
         let (called, agent) = CandidateHost::ask(called, agent, directory)?;
-        CandidateHost::hear(called, agent)
+        CandidateHost::hear(called, agent, directory)
     }
 
-    /// All hosts, each with its agent. They look at their storage at the same time: it takes each
-    /// of them a while.
+    /// All hosts, each with its agent and its directory. They look at their storage at the same
+    /// time: it takes each of them a while.
     ///
     /// # Errors
     /// If one cannot be used. All such are named.
-    pub(super) fn look_all(
+    pub(super) fn look_all<'a>(
         started: Vec<(String, Result<Remote>)>,
-        directory: &Path,
+        directories: impl Iterator<Item = &'a Path>,
     ) -> Result<Vec<CandidateHost>> {
-        let ask = |(called, agent): (String, Result<Remote>)| {
-            (called.clone(), CandidateHost::ask(called, agent, directory))
+        let ask = |((called, agent), directory): ((String, Result<Remote>), &'a Path)| {
+            (called.clone(), directory, CandidateHost::ask(called, agent, directory))
         };
-        let asked: Vec<_> = started.into_iter().map(ask).collect();
+        let asked: Vec<_> = started.into_iter().zip(directories).map(ask).collect();
         let (mut guests, mut bad) = (Vec::new(), Vec::new());
-        for (called, asked) in asked {
-            match asked.and_then(|(called, agent)| CandidateHost::hear(called, agent)) {
+        for (called, directory, asked) in asked {
+            match asked.and_then(|(called, agent)| CandidateHost::hear(called, agent, directory)) {
                 Ok(guest) => guests.push(guest),
                 Err(error) => bad.push((called, error)),
             }
@@ -94,7 +96,7 @@ impl CandidateHost {
             agent.tell(&Order::Look { directory: directory.to_path_buf() })?;
             Ok(agent)
         });
-        let asked = asked.with_context(|| format!("the host {called} cannot take part"))?;
+        let asked = asked.with_context(|| format!("{called} cannot take part"))?;
         Ok((called, asked))
     }
 
@@ -102,14 +104,15 @@ impl CandidateHost {
     ///
     /// # Errors
     /// As for [`CandidateHost::look`].
-    fn hear(called: String, mut agent: Remote) -> Result<CandidateHost> {
+    fn hear(called: String, mut agent: Remote, directory: &Path) -> Result<CandidateHost> {
         let place = agent.hear(LOOKING);
-        match place.with_context(|| format!("the host {called} cannot take part"))? {
+        match place.with_context(|| format!("{called} cannot take part"))? {
             Answer::Place { host, storage, boot } => {
                 let (storage, ready) = (Some(storage), None);
-                Ok(CandidateHost { called, agent, host, storage, ready, boot })
+                let directory = directory.to_path_buf();
+                Ok(CandidateHost { called, agent, host, storage, ready, directory, boot })
             }
-            other => bail!("the host {called} sent '{}' instead of its place", shown(&other)),
+            other => bail!("{called} sent '{}' instead of its place", shown(&other)),
         }
     }
 
@@ -133,13 +136,12 @@ impl CandidateHost {
         mut self,
         (number, neighbor): (u32, Option<u32>),
         plan: &Plan,
-        directory: &Path,
         calibrated: Option<Vec<Calibrated>>,
     ) -> Result<(CandidateHost, Plan)> {
         let mut plan = own_plan(plan, number);
         plan.rank.iter_mut().for_each(|rank| rank.neighbor = neighbor);
         self.take_commands(&mut plan);
-        let directory = directory.to_path_buf();
+        let directory = self.directory.clone();
         self.tell(&Order::Begin { plan: Box::new(plan.clone()), directory, calibrated })?;
         Ok((self, plan))
     }
@@ -180,7 +182,7 @@ impl CandidateHost {
     /// # Errors
     /// If it is lost.
     pub(super) fn tell(&mut self, order: &Order) -> Result<()> {
-        self.agent.tell(order).with_context(|| format!("the host {} was lost", self.called))
+        self.agent.tell(order).with_context(|| format!("{} was lost", self.called))
     }
 
     /// Lets all hosts set up and rehearse commands in `directory`, which takes as long as it takes.
@@ -214,7 +216,7 @@ impl CandidateHost {
         heard.sort_by_key(|(index, _)| *index);
         let mut bad = Vec::new();
         for (index, answer) in heard {
-            let failed = || format!("the host {} cannot take part", called[index]);
+            let failed = || format!("{} cannot take part", called[index]);
             match answer.with_context(failed) {
                 Ok(Answer::ReadyCommands(ready)) => {
                     guests[index].storage.clone_from(&ready.storage);
@@ -250,7 +252,7 @@ impl CandidateHost {
         heard.sort_by_key(|(index, _)| *index);
         let made = |(index, answer): (usize, Result<Answer>)| {
             let made = answer.and_then(Made::of);
-            made.with_context(|| format!("the host {} has no files", called[index]))
+            made.with_context(|| format!("{} has no files", called[index]))
         };
         let made = heard.into_iter().map(made).collect::<Result<Vec<_>>>()?;
         said_of_unproved(&called, &made).iter().for_each(|text| late.note(text));
@@ -352,7 +354,7 @@ fn said_bad(bad: &[(String, anyhow::Error)]) -> String {
     }
     let line = |(reason, hosts): &(String, Vec<&str>)| format!("\n  {}: {reason}", some(hosts));
     let lines: String = reasons.iter().map(line).collect();
-    format!("{} hosts cannot take part:{lines}", bad.len())
+    format!("{} of them cannot take part:{lines}", bad.len())
 }
 
 /// What stays on which hosts of other runs. Hosts that share a directory find the same.

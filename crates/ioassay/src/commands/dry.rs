@@ -19,6 +19,7 @@ use model::case::{BlockPlace, Cache, Case, Work};
 use model::host::Storage;
 use model::metadata::NAME_BYTES;
 use model::plan::Plan;
+use model::rank::Members;
 use model::units;
 use report::{PlanNeeds, Style};
 use std::path::PathBuf;
@@ -53,7 +54,7 @@ pub fn show(question: &RunQuestion, output: &OutputArgs, style: &Style) -> Resul
         let plan = serde_json::json!({"plan": asked, "loads": loads, "needs": needs});
         serde_json::to_string_pretty(&plan)?
     } else {
-        report::plan(&asked, said_loads(&loads, &asked), Some(&needs)).text(style)
+        report::plan(&asked, &[], said_loads(&loads, &asked), Some(&needs)).text(style)
     };
     say(&text)?;
     Ok(Status::DONE)
@@ -66,7 +67,7 @@ pub fn show(question: &RunQuestion, output: &OutputArgs, style: &Style) -> Resul
 /// If stdout cannot be written.
 pub fn show_on_hosts(
     plan: &Plan,
-    (hosts, storage): (&[&str], &Storage),
+    (hosts, storage): (&[String], &Storage),
     is_json: bool,
     style: &Style,
 ) -> Result<()> {
@@ -81,7 +82,13 @@ pub fn show_on_hosts(
         (None, Some(time)) => format!("time: {} on typical machines", report::about(time)),
         (None, None) => "time: unknown".to_string(),
     };
-    say(&report::plan(plan, vec![("hosts", vec![hosts.join(", "), time])], None).text(style))
+    let notes = vec![(members_of(plan).plural(), vec![hosts.join(", "), time])];
+    say(&report::plan(plan, hosts, notes, None).text(style))
+}
+
+/// What those who take part in a plan are.
+pub fn members_of(plan: &Plan) -> Members {
+    plan.rank.map_or(Members::Hosts, |rank| rank.members)
 }
 
 /// Says how long a run on several hosts will take, if that is long.

@@ -4,7 +4,7 @@
 use super::candidate::CandidateHost;
 use super::form;
 use super::hosts::{
-    absolute, check_form, csv, late, place_of, refuse_given, refuse_output, refuse_run,
+    HOSTS, absolute, check_form, csv, late, place_of, refuse_given, refuse_output, refuse_run,
     tell_unkept, way_of,
 };
 use super::lockstep::status_of_lost;
@@ -59,10 +59,12 @@ pub fn survey(args: &SurveyArgs, style: &Style) -> Result<Status> {
 /// # Errors
 /// As for [`survey`].
 pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
-    refuse_run(args)?;
+    refuse_run(args, HOSTS)?;
+    let goals = [("--goal", !args.goal.is_empty()), ("--strict", args.strict)];
+    refuse_given(&goals, "--each")?;
     let (recipe, changes) = (recipe_of(&args.recipe)?, changes_of(args));
     recipe.check_takes_turns("a run on several hosts")?;
-    let directory = &recipe.directory(args.directory.as_deref())?.to_path_buf();
+    let directory = &recipe.directory(args.directory()?)?.to_path_buf();
     let RunArgs { hosts, output, at_once, prune, .. } = args;
     let work = FleetWork::Recipe { recipe, changes, prunes: *prune };
     measure(&FleetTask { work, directory, hosts, output, at_once: *at_once }, style)
@@ -114,8 +116,8 @@ struct FleetTask<'a> {
 
 /// Measures on all hosts, and reports what is known of them.
 fn measure(errand: &FleetTask, style: &Style) -> Result<Status> {
-    refuse_output(errand.output)?;
-    refuse_given(&[("--resume", errand.output.resume.is_some())])?;
+    refuse_output(errand.output, HOSTS)?;
+    refuse_given(&[("--resume", errand.output.resume.is_some())], HOSTS)?;
     if errand.output.dry_run {
         bail!("--dry-run does not go with hosts that measure each by itself yet: leave it out");
     }
@@ -265,7 +267,7 @@ impl FleetRun<'_> {
         let guest = CandidateHost::look(called.to_owned(), agent, self.directory)?;
         let late = late(self.errand.output.quiet, progress);
         let (guest, plan) = self.planned(guest, &late, progress)?;
-        let mut begun = [guest.begin((number as u32, None), &plan, self.directory, None)?];
+        let mut begun = [guest.begin((number as u32, None), &plan, None)?];
         let view = HostsView::alone(progress, number, called);
         view.making(1);
         let made = CandidateHost::all_made(&mut begun, &late)?.pop().context("it made nothing")?;

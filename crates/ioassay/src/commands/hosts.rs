@@ -5,7 +5,7 @@ use super::{say, tell};
 use crate::args::form::FormArgs;
 use crate::args::hosts::{HostArgs, HostsCommand};
 use crate::args::{OutputArgs, RunArgs};
-use crate::hosts::access::{Agents, HostAccess};
+use crate::hosts::access::{Agents, HostAccess, own_program};
 use crate::hosts::check::check;
 use crate::hosts::late::LateHosts;
 use crate::launch::{Hosts, Launcher, check_is_first};
@@ -70,9 +70,7 @@ pub(super) fn way_of(args: &HostArgs) -> Result<HostAccess> {
     }
     let program = match &args.program {
         Some(program) => program.clone().into(),
-        None if launcher.is_here() => {
-            std::env::current_exe().context("failed to find this program's own file")?.into()
-        }
+        None if launcher.is_here() => own_program()?,
         None => OsString::from("ioassay"),
     };
     Ok(HostAccess { hosts, launcher, program, listen: args.listen.clone() })
@@ -94,46 +92,49 @@ pub(super) fn absolute(directory: &Path) -> Result<PathBuf> {
         .with_context(|| format!("failed to find '{}'", directory.display()))
 }
 
-/// Refuses options that a run on several hosts does not have.
+/// Refuses options that a run on several hosts, or whatever it is `with`, does not have.
 ///
 /// # Errors
 /// If one is given.
-pub(super) fn refuse_run(args: &RunArgs) -> Result<()> {
-    refuse_given(&[
+pub(super) fn refuse_run(args: &RunArgs, with: &str) -> Result<()> {
+    let given = [
         ("--file", args.file.is_some()),
         ("--length", args.length.is_some()),
         ("--device", args.device.is_some()),
         ("--source", args.source.is_some()),
         ("--sustain", args.sustain.is_some()),
         ("--hold", !args.hold.is_empty()),
-        ("--goal", !args.goal.is_empty()),
-        ("--strict", args.strict),
         ("--memory", args.memory.is_some()),
         ("--peers", args.peers.is_some()),
-    ])
+    ];
+    refuse_given(&given, with)
 }
 
 /// The same for those that all runs share.
 ///
 /// # Errors
 /// If one is given.
-pub(super) fn refuse_output(output: &OutputArgs) -> Result<()> {
-    refuse_given(&[
+pub(super) fn refuse_output(output: &OutputArgs, with: &str) -> Result<()> {
+    let given = [
         ("--control", output.control),
         ("--pin", output.pin.is_some()),
         ("--node", output.node.is_some()),
         ("--keep", output.keep),
         ("--record -", Place::of(output.record.as_deref()) == Place::Stdout),
-    ])
+    ];
+    refuse_given(&given, with)
 }
 
-/// Refuses options if they are given.
+/// What options do not go with.
+pub(super) const HOSTS: &str = "--hosts";
+
+/// Refuses options if they are given, since they do not go `with` something.
 ///
 /// # Errors
 /// If one is.
-pub(super) fn refuse_given(given: &[(&str, bool)]) -> Result<()> {
+pub(super) fn refuse_given(given: &[(&str, bool)], with: &str) -> Result<()> {
     match given.iter().find(|(_, is_given)| *is_given) {
-        Some((flag, _)) => bail!("{flag} does not go with --hosts yet: leave one of them out"),
+        Some((flag, _)) => bail!("{flag} does not go with {with} yet: leave one of them out"),
         None => Ok(()),
     }
 }

@@ -1,9 +1,7 @@
 //! Where the records of a run on several hosts go.
 
 use super::candidate::CandidateHost;
-use crate::hosts::access::HostAccess;
 use crate::hosts::interrupted::{InterruptedRun, JointBefore};
-use crate::launch::HostName;
 use crate::store::JointPlace;
 use anyhow::Result;
 use model::plan::Plan;
@@ -18,18 +16,17 @@ pub(super) enum JointDestination<'a> {
 }
 
 impl<'a> JointDestination<'a> {
-    /// The folder of the run to go on with, or a new place.
+    /// The folder of the run to go on with, on hosts of these names, or a new place.
     ///
     /// # Errors
     /// If that is no such run, or there is no such place.
     pub(super) fn of(
         resume: Option<&'a Path>,
-        way: &HostAccess,
+        names: &[String],
         place: impl FnOnce() -> Result<JointPlace>,
     ) -> Result<JointDestination<'a>> {
         let Some(folder) = resume else { return Ok(JointDestination::New(place()?)) };
-        let names: Vec<&str> = way.hosts.all().iter().map(HostName::name).collect();
-        Ok(JointDestination::Resumed(folder, InterruptedRun::open(folder, &names)?))
+        Ok(JointDestination::Resumed(folder, InterruptedRun::open(folder, names)?))
     }
 }
 

@@ -4,9 +4,10 @@
 mod reference;
 
 use super::candidate::CandidateHost;
-use super::hosts::{check_form, late, place_of, refuse_output, way_of};
+use super::hosts::{HOSTS, check_form, late, place_of, refuse_output, way_of};
 use super::joint_destination::JointDestination;
-use super::lockstep::{JointRun, show, tell_doubts};
+use super::joint_report::{Shown, show};
+use super::lockstep::{JointRun, tell_doubts};
 use super::measure::judge::{Asked, RECIPE, output_of, tell_time};
 use super::rehearsing_hosts::{plan_on, refuse, rehearse};
 use super::{judge, tell};
@@ -23,9 +24,10 @@ use crate::store;
 use anyhow::{Context, Result};
 use model::judging::ReadyCommands;
 use model::plan::Plan;
-use model::rank::Rank;
+use model::rank::{Members, Rank};
 use reference::JointReference;
 use report::Style;
+use std::iter::repeat;
 use std::path::{Path, PathBuf};
 
 /// `ioassay judge --hosts`.
@@ -39,17 +41,20 @@ pub fn judge(args: &JudgeArgs, style: &Style) -> Result<Status> {
         judge::check_gate(&asked)?;
     }
     let output = output_of(args);
-    refuse_output(&output)?;
+    refuse_output(&output, HOSTS)?;
     check_form(&output.form, false)?;
     let way = way_of(&args.hosts)?;
-    let into = JointDestination::of(args.resume.as_deref(), &way, || place_of(&output, RECIPE))?;
+    let into =
+        JointDestination::of(args.resume.as_deref(), &way.names(), || place_of(&output, RECIPE))?;
     let names: Vec<&str> = way.hosts.all().iter().map(HostName::name).collect();
     let against = args.against.as_deref();
     let reference = against.map(|folder| JointReference::open(folder, &names)).transpose()?;
     let directory = std::env::current_dir().context("the current directory is not known")?;
     let stop = Stop::on_signals().context("failed to listen for signals")?;
+    let is_quiet = output.quiet;
+    let shown = Shown { form: &output.form, is_quiet, goals: &[], is_strict: args.strict };
     let deliver = &|records: &[PathBuf]| match &reference {
-        _ if args.fail_if.is_empty() => show(records, (&output.form, output.quiet), style),
+        _ if args.fail_if.is_empty() => show(records, &shown, style),
         _ if stop.is_asked() => judge::tell_stopped(output.quiet).map(|()| Status::DONE),
         Some(reference) => reference.hold(args, records, style),
         None => hold(args, records, style),
@@ -78,7 +83,7 @@ impl JointTask<'_> {
         orphans::adopt();
         let Agents { each, refused, hold: _hold } = way.start(stop)?;
         refused.iter().try_for_each(|refused| tell(&format!("note: {refused}")))?;
-        let mut guests = CandidateHost::look_all(each, directory)?;
+        let mut guests = CandidateHost::look_all(each, repeat(directory))?;
         tell_doubts(&guests)?;
         let then = into.resumed().map_or(&[][..], |run| &run.records);
         if !output.quiet && asked.of_host.rehearses && then.is_empty() {
@@ -92,7 +97,7 @@ impl JointTask<'_> {
         if let Some(reference) = reference {
             reference.check(&guests, &plan)?;
         }
-        JointRun { plan, guests, directory, into, before, output, deliver }.carry_out(stop)
+        JointRun { plan, guests, into, before, output, deliver }.carry_out(stop)
     }
 
     /// The plan for all hosts. A run that goes on keeps its seed.
@@ -107,6 +112,7 @@ impl JointTask<'_> {
             // What commands share is their own business.
             shares: false,
             neighbor: None,
+            members: Members::Hosts,
         });
         if then.is_none() {
             let all: Vec<&ReadyCommands> =

@@ -2,16 +2,15 @@
 
 use super::candidate::CandidateHost;
 use super::dry;
-use super::form;
-use super::hosts::{absolute, check_form, csv, late, place_of, refuse_output, refuse_run};
+use super::hosts::{HOSTS, absolute, check_form, late, place_of, refuse_output, refuse_run};
 use super::hosts::{tell_unkept, way_of};
 use super::joint_destination::JointDestination;
+use super::joint_report::{Shown, show};
 use super::kept::tell_how_to_go_on;
 use super::measure::tool;
-use super::question::check_any_asked;
 use super::question::{budget_of, changes_of, recipe_of, refuse, set_ends};
-use super::{Terminal, tell};
-use crate::args::form::FormArgs;
+use super::question::{check_any_asked, check_no_idle};
+use super::tell;
 use crate::args::{OutputArgs, RunArgs};
 use crate::hosts::access::{Agents, HostAccess};
 use crate::hosts::interrupted::{InterruptedRun, JointBefore};
@@ -24,19 +23,19 @@ use crate::hosts::view::HostsView;
 use crate::nodelist::some;
 use crate::orphans;
 use crate::progress::Progress;
-use crate::recipe::{self, hosts as of_hosts};
+use crate::recipe::{self, Changes, hosts as of_hosts};
 use crate::resume::{self, Interrupted};
 use crate::status::Status;
 use crate::stop::Stop;
 use crate::store::{self, JointPlace};
 use anyhow::{Context, Result, bail};
-use assess::together::RunIdentity;
 use model::case::Case;
+use model::goal::Goal;
 use model::plan::Plan;
-use model::rank::Rank;
+use model::rank::{Members, Rank};
 use model::record::{Invocation, Resumed};
 use report::Style;
-use std::collections::BTreeMap;
+use std::iter::repeat;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
@@ -46,15 +45,15 @@ use std::time::{Instant, SystemTime};
 /// If a host cannot be used, the question cannot be answered there, or the run to go on with was
 /// another one.
 pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
-    refuse_run(args)?;
-    refuse_output(&args.output)?;
+    refuse_run(args, HOSTS)?;
+    refuse_output(&args.output, HOSTS)?;
     check_form(&args.output.form, args.output.dry_run)?;
     let way = way_of(&args.hosts)?;
     let recipe = recipe_of(&args.recipe)?;
     recipe.check_takes_turns("a run on several hosts")?;
-    let directory = absolute(recipe.directory(args.directory.as_deref())?)?;
+    let directory = absolute(recipe.directory(args.directory()?)?)?;
     let place = || place_of(&args.output, &recipe.name);
-    let into = JointDestination::of(args.output.resume.as_deref(), &way, place)?;
+    let into = JointDestination::of(args.output.resume.as_deref(), &way.names(), place)?;
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     stop.status(measure(args, (&way, &directory), into, &stop, style))
 }
@@ -66,28 +65,45 @@ fn measure(
     stop: &Stop,
     style: &Style,
 ) -> Result<Status> {
-    let is_quiet = args.output.quiet;
     orphans::adopt();
     let Agents { each, refused, hold: _hold } = way.start(stop)?;
     refused.iter().try_for_each(|refused| tell(&format!("note: {refused}")))?;
-    let mut guests = CandidateHost::look_all(each, directory)?;
+    let mut guests = CandidateHost::look_all(each, repeat(directory))?;
     tell_doubts(&guests)?;
     let apart = apart(&mut guests, directory)?;
-    let plan = plan_of(args, &guests, &apart, into.resumed())?;
+    let refusal = |case: &Case| of_hosts::refusal(case, guests.len() as u32, &apart);
+    let company = Company { shares: apart.is_empty(), members: Members::Hosts, refusal: &refusal };
+    let plan = plan_of(args, changes_of(args), &guests, &company, into.resumed())?;
+    measure_plan(args, plan, guests, into, stop, style)
+}
+
+/// Measures a plan, or shows it in a dry run.
+///
+/// # Errors
+/// As [`JointRun::carry_out`].
+pub(super) fn measure_plan(
+    args: &RunArgs,
+    plan: Plan,
+    guests: Vec<CandidateHost>,
+    into: JointDestination<'_>,
+    stop: &Stop,
+    style: &Style,
+) -> Result<Status> {
+    let is_quiet = args.output.quiet;
     let (plan, before) = into.go_on(plan, &guests)?;
     let storage = guests.first().and_then(|guest| guest.storage.as_ref());
     let storage = storage.context("no host takes part")?;
     if args.output.dry_run {
-        let called: Vec<&str> = guests.iter().map(|guest| guest.called.as_str()).collect();
+        let called: Vec<String> = guests.iter().map(|guest| guest.called.clone()).collect();
         dry::show_on_hosts(&plan, (&called, storage), args.output.form.json, style)?;
         return Ok(Status::DONE);
     }
     if !is_quiet {
         dry::tell_time_on_hosts(&plan, storage)?;
     }
-    let deliver = &|records: &[PathBuf]| show(records, (&args.output.form, is_quiet), style);
-    JointRun { plan, guests, directory, into, before, output: &args.output, deliver }
-        .carry_out(stop)
+    let shown = Shown { form: &args.output.form, is_quiet, goals: &[], is_strict: args.strict };
+    let deliver = &|records: &[PathBuf]| show(records, &shown, style);
+    JointRun { plan, guests, into, before, output: &args.output, deliver }.carry_out(stop)
 }
 
 /// A run in lockstep that can begin.
@@ -95,7 +111,6 @@ pub(super) struct JointRun<'a> {
     /// The plan for all hosts.
     pub(super) plan: Plan,
     pub(super) guests: Vec<CandidateHost>,
-    pub(super) directory: &'a Path,
     pub(super) into: JointDestination<'a>,
     pub(super) before: JointBefore,
     pub(super) output: &'a OutputArgs,
@@ -109,18 +124,19 @@ impl JointRun<'_> {
     /// # Errors
     /// If a host has no files, a record cannot be written, or no host is left.
     pub(super) fn carry_out(self, stop: &Stop) -> Result<Status> {
-        let JointRun { plan, guests, directory, into, before, output, deliver } = self;
+        let JointRun { plan, guests, into, before, output, deliver } = self;
         let is_quiet = output.quiet;
         let progress = &Progress::unless(is_quiet);
         let (late, folder) = (late(is_quiet, progress), into.folder());
-        let members = members(guests, &plan, directory, into, (&late, progress))?;
+        let members = members(guests, &plan, into, (&late, progress))?;
         let folder = folder.filter(|_| members.iter().all(|member| member.store.is_kept()));
         let written = members.iter().map(|it| it.store.written()).collect::<Result<Vec<_>>>()?;
         let paths: Vec<PathBuf> = written.iter().map(|it| it.path().to_path_buf()).collect();
         if !is_quiet {
             let names: Vec<&str> = members.iter().map(|member| member.called.as_str()).collect();
             progress.aside(|| {
-                tell(&format!("{} hosts in lockstep: {}", names.len(), names.join(", ")))?;
+                let (count, members) = (names.len(), dry::members_of(&plan).plural());
+                tell(&format!("{count} {members} in lockstep: {}", names.join(", ")))?;
                 tell_before(&before)
             })?;
         }
@@ -153,48 +169,15 @@ fn can_go_on(records: &[PathBuf]) -> bool {
 /// Says where a run goes on.
 fn tell_before(JointBefore { known, again, .. }: &JointBefore) -> Result<()> {
     if !known.is_empty() {
-        tell(&format!("resumed: trials that all hosts have: {}", known.len()))?;
+        tell(&format!("resumed: trials that all have: {}", known.len()))?;
     }
     if !again.is_empty() {
         tell(&format!(
-            "note: trials that are measured again, because not all hosts have them: {}",
+            "note: trials that are measured again, because not all have them: {}",
             again.len()
         ))?;
     }
     Ok(())
-}
-
-/// The records, in the order of the hosts, if they are those of one run in lockstep. They are read
-/// several times, which a pipe cannot be.
-///
-/// # Errors
-/// If one is not a record.
-pub fn of_one_run(records: &[PathBuf]) -> Result<Option<Vec<PathBuf>>> {
-    if !records.iter().all(|path| path.is_file()) {
-        return Ok(None);
-    }
-    let mut places = BTreeMap::new();
-    let mut known = None;
-    for path in records {
-        let header = store::header(path)?;
-        let (run, rank) = (RunIdentity::of(&header), header.plan.rank);
-        let is_same = known.get_or_insert_with(|| run.clone()) == &run;
-        let Some(rank) = rank.filter(|_| is_same) else { return Ok(None) };
-        // Copies are those of hosts that should be alike.
-        if places.insert(rank.number, path.clone()).is_some() {
-            return Ok(None);
-        }
-    }
-    Ok(Some(places.into_values().collect()))
-}
-
-/// `ioassay report` of the records of a run in lockstep.
-///
-/// # Errors
-/// If one is not a record, or the form is one of a single record.
-pub fn report(records: &[PathBuf], form: &FormArgs, style: &Style) -> Result<Status> {
-    check_form(form, false)?;
-    show(records, (form, false), style)
 }
 
 /// The status of a run that lost hosts for these reasons.
@@ -204,32 +187,6 @@ pub(super) fn status_of_lost(lost: &[String]) -> Status {
         [reason] => Status::not_all(reason.as_str()),
         [first, ..] => Status::not_all(format!("{} hosts were lost; {first}", lost.len())),
     }
-}
-
-/// Prints what hosts did together.
-///
-/// # Errors
-/// If a record cannot be read, or the report not be written.
-pub(super) fn show(
-    records: &[PathBuf],
-    (form, is_quiet): (&FormArgs, bool),
-    style: &Style,
-) -> Result<Status> {
-    let run = assess::together(records.len(), |host| store::read(&records[host]))?;
-    let run = run.context("no host took part")?;
-    let for_programs = || {
-        if form.json {
-            return Ok(report::json_of_together(&run, Terminal::default())?);
-        }
-        let called = run.hosts.iter().map(|host| host.called.as_str());
-        csv(called.zip(records), |host, more| report::csv_rows_of_host(host, &run, more))
-    };
-    let for_programs = form.is_for_programs().then_some(for_programs);
-    form::hand_out(|| report::together(&run), &form.document, style, for_programs)?;
-    if !is_quiet {
-        form::tell_document(&form.document)?;
-    }
-    Ok(report::shortfall_of_together(&run).map_or(Status::DONE, Status::not_all))
 }
 
 /// Says what makes figures of these hosts less than what they look like.
@@ -255,7 +212,7 @@ pub(super) fn tell_doubts(guests: &[CandidateHost]) -> Result<()> {
 fn apart(guests: &mut [CandidateHost], directory: &Path) -> Result<Vec<String>> {
     let called: Vec<String> = guests.iter().map(|guest| guest.called.clone()).collect();
     let Some((first, others)) = guests.split_first_mut() else { return Ok(Vec::new()) };
-    let lost = |called: &str| format!("the host {called} cannot take part");
+    let lost = |called: &str| format!("{called} cannot take part");
     let others = (1..).zip(others).map(|(number, guest)| (number, &mut guest.agent)).collect();
     let mut seen =
         who_sees(directory, &mut first.agent, others).with_context(|| lost(&called[0]))?;
@@ -269,17 +226,27 @@ fn apart(guests: &mut [CandidateHost], directory: &Path) -> Result<Vec<String>> 
     Ok(apart)
 }
 
-/// The plan for all hosts, of which `apart` do not share the directory. Symbols such as `cores` are
-/// those of the first. What one host cannot do, none does. A run that goes on keeps its seed.
-fn plan_of(
+/// What holds for all who take part.
+pub(super) struct Company<'a> {
+    /// Whether they have one directory.
+    pub(super) shares: bool,
+    pub(super) members: Members,
+    /// Why they cannot measure a case, if they cannot.
+    pub(super) refusal: &'a dyn Fn(&Case) -> Option<String>,
+}
+
+/// The plan for all hosts. Symbols such as `cores` are those of the first. What one host cannot do,
+/// none does. A run that goes on keeps its seed.
+pub(super) fn plan_of(
     args: &RunArgs,
+    changes: Changes,
     guests: &[CandidateHost],
-    apart: &[String],
+    company: &Company<'_>,
     resumed: Option<&InterruptedRun>,
 ) -> Result<Plan> {
     let hosts = guests.len() as u32;
     let recipe = recipe::find(&args.recipe)?.on_hosts(hosts);
-    let mut changes = changes_of(args).on_hosts(hosts);
+    let mut changes = changes.on_hosts(hosts);
     // By default it comes from the clock, which would give another plan.
     let seed = resumed.and_then(|run| Some(run.plan().rank?.seed));
     changes.seed = changes.seed.or(seed);
@@ -288,18 +255,16 @@ fn plan_of(
     for guest in guests {
         let refusal = |case: &Case| {
             let reason = guest.environment().refusal(case)?;
-            Some(format!("the host {}: {reason}", guest.called))
+            Some(format!("{}: {reason}", guest.called))
         };
         refuse(&mut plan, refusal);
     }
-    refuse(&mut plan, |case| of_hosts::refusal(case, hosts, apart));
-    plan.rank = Some(Rank {
-        number: 0,
-        of: hosts,
-        seed: plan.seed,
-        shares: apart.is_empty(),
-        neighbor: None,
-    });
+    refuse(&mut plan, company.refusal);
+    plan.goals.extend(args.goal.iter().copied().map(Goal::typed));
+    check_no_idle(&plan, &[])?;
+    let Company { shares, members, .. } = *company;
+    let (of, seed, neighbor) = (hosts, plan.seed, None);
+    plan.rank = Some(Rank { number: 0, of, seed, shares, neighbor, members });
     set_ends(&mut plan, budget_of(&args.output)?, args.prune)?;
     check_any_asked(&plan)?;
     Ok(plan)
@@ -309,7 +274,6 @@ fn plan_of(
 fn members(
     guests: Vec<CandidateHost>,
     plan: &Plan,
-    directory: &Path,
     into: JointDestination<'_>,
     (late, progress): (&LateHosts, &Progress),
 ) -> Result<Vec<Member>> {
@@ -321,7 +285,7 @@ fn members(
     let begin = |(place, guest): ((u32, Option<u32>), CandidateHost)| {
         let record = into.resumed().and_then(|run| run.records.get(place.0 as usize));
         let calibrated = record.map(|it| it.record.header.calibrated.clone());
-        guest.begin(place, plan, directory, calibrated)
+        guest.begin(place, plan, calibrated)
     };
     let mut begun = places.zip(guests).map(begin).collect::<Result<Vec<_>>>()?;
     let mut made = CandidateHost::all_made(&mut begun, late)?;
@@ -333,7 +297,7 @@ fn members(
         made = CandidateHost::all_made(&mut begun, late)?;
     }
     let began = store::date(SystemTime::now())?;
-    let InterruptedRun { records, before } = match into {
+    let InterruptedRun { records, before, .. } = match into {
         JointDestination::Resumed(_, run) => run,
         JointDestination::New(place) => {
             return entered(begun, made, (&place, progress), (&hosts, &began));

@@ -14,7 +14,9 @@ mod neighbors;
 mod candidate;
 mod joint_destination;
 pub mod hosts;
+mod joint_report;
 pub mod lockstep;
+pub mod directories;
 mod rehearsing_hosts;
 pub mod fleet;
 pub mod compare;
@@ -79,6 +81,7 @@ pub fn execute(cli: &Cli) -> Result<Status> {
         Command::Survey(args) => measure::survey(args, &style),
         Command::Run(args) if args.each => fleet::run(args, &style),
         Command::Run(args) if args.hosts.are_named() => lockstep::run(args, &style),
+        Command::Run(args) if args.directories.len() > 1 => directories::run(args, &style),
         Command::Run(args) => measure::run(args, &style),
         Command::Judge(args) if args.each => fleet::judge(args, &style),
         Command::Judge(args) if args.hosts.are_named() => judged_hosts::judge(args, &style),
@@ -224,16 +227,14 @@ fn report(args: &ReportArgs, style: &Style) -> Result<Status> {
     let of_one_run = match paths.as_slice() {
         // What is left of the records of several is not taken for a run on one host.
         [_] if status == Status::DONE => None,
-        several => lockstep::of_one_run(several)?,
+        several => joint_report::of_one_run(several)?,
     };
     let reported = match (of_one_run, paths.as_slice()) {
         (None, [record]) => report_of_one(store::read(record)?, args, style)?,
-        (of_one_run, several) => {
-            check_no_goals("these are those of several hosts: name the record of one of them")?;
-            match of_one_run {
-                Some(of_one_run) => lockstep::report(&of_one_run, form, style)?,
-                None => fleet::report(several, form, style)?,
-            }
+        (Some(of_one_run), _) => joint_report::report(&of_one_run, args, style)?,
+        (None, several) => {
+            check_no_goals("these are of several hosts by themselves: name one of them")?;
+            fleet::report(several, form, style)?
         }
     };
     Ok(reported.or_worse(status))

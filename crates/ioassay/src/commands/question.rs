@@ -31,7 +31,8 @@ use place::{host_of, source_of, storage_of};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
-use target::{check_place, in_directory, read_parts, target_of};
+pub(super) use target::check_place;
+use target::{in_directory, read_parts, target_of};
 
 /// The parsed question.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Hosts that rehearse commands, and what they can be asked of these.
 
 use super::candidate::CandidateHost;
-use super::hosts::refuse_given;
+use super::hosts::{HOSTS, refuse_given};
 use super::measure::judge::{Asked, plan_of};
 use super::question::check_any_asked;
 use super::tell;
@@ -20,10 +20,9 @@ use std::path::Path;
 /// # Errors
 /// If it is asked for.
 pub(super) fn refuse(args: &JudgeArgs) -> Result<()> {
-    refuse_given(&[
-        ("--export-json", args.export_json.is_some()),
-        ("--every", args.interval.is_some()),
-    ])?;
+    let given =
+        [("--export-json", args.export_json.is_some()), ("--every", args.interval.is_some())];
+    refuse_given(&given, HOSTS)?;
     if args.each && !args.fail_if.is_empty() {
         bail!(
             "--fail-if does not go with --each: a limit is for the time of all hosts, which begin \

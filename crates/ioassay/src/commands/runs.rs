@@ -1,6 +1,6 @@
 //! `ioassay runs`: the kept records.
 
-use super::{lockstep, say};
+use super::{joint_report, say};
 use crate::args::kept::RunsArgs;
 use crate::status::Status;
 use crate::store::{self, Readable};
@@ -70,7 +70,7 @@ fn entry(path: &Path) -> Result<Listed> {
 /// not of one run; and why files cannot be read.
 fn of_hosts(folder: &Path) -> Result<(Vec<Listed>, Vec<String>)> {
     let Readable { paths: records, unreadable } = Readable::of(folder)?;
-    let Some(records) = lockstep::of_one_run(&records)?.filter(|it| !it.is_empty()) else {
+    let Some(records) = joint_report::of_one_run(&records)?.filter(|it| !it.is_empty()) else {
         let entries = records.iter().map(|path| entry(path)).collect::<Result<_>>()?;
         return Ok((entries, unreadable));
     };

@@ -9,8 +9,9 @@ use super::token::Token;
 use crate::launch::{Hosts, Launcher, TOKEN_VARIABLE, TokenBy};
 use crate::stop::Stop;
 use crate::store;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
+use std::process::Command;
 use std::time::Duration;
 
 /// How long agents may take to connect back. A launcher may have to wait for its hosts.
@@ -61,7 +62,37 @@ impl Agents {
     }
 }
 
+impl Agents {
+    /// Starts an agent on this machine for each of these names.
+    ///
+    /// # Errors
+    /// If this program's own file is not known. An agent that does not start is an error of its
+    /// own.
+    pub fn here(called: &[String], stop: &Stop) -> Result<Agents> {
+        let program = own_program()?;
+        let start = |called: &String| {
+            let mut command = Command::new(&program);
+            command.arg("agent");
+            (called.clone(), Remote::start(called, command, stop))
+        };
+        Agents::new(called.iter().map(start).collect(), Vec::new(), None)
+    }
+}
+
+/// The file of this program.
+///
+/// # Errors
+/// If it is not known.
+pub fn own_program() -> Result<OsString> {
+    Ok(std::env::current_exe().context("failed to find this program's own file")?.into())
+}
+
 impl HostAccess {
+    /// What the user calls the hosts.
+    pub fn names(&self) -> Vec<String> {
+        self.hosts.all().iter().map(|host| host.name().to_owned()).collect()
+    }
+
     /// Starts all agents. One that does not start is an error of its own.
     ///
     /// # Errors

@@ -21,6 +21,7 @@ pub struct InterruptedRun {
     pub records: Vec<Interrupted>,
     /// Where it goes on.
     pub before: JointBefore,
+    plan: Plan,
 }
 
 /// What a run did before it was interrupted; nothing if it is new.
@@ -46,7 +47,7 @@ impl InterruptedRun {
     ///
     /// # Errors
     /// If these are not all records of a run on these hosts, or nothing is left to measure.
-    pub fn open(folder: &Path, hosts: &[&str]) -> Result<InterruptedRun> {
+    pub fn open(folder: &Path, hosts: &[String]) -> Result<InterruptedRun> {
         let shown = folder.display();
         let paths = store::records_of(folder).with_context(|| {
             format!("failed to read '{shown}': name the folder with the records of all hosts")
@@ -57,8 +58,8 @@ impl InterruptedRun {
         let of = ranks.first().map_or(0, |rank| rank.of);
         if let Some(missing) = (0..of).find(|number| !ranks.iter().any(|it| it.number == *number)) {
             bail!(
-                "the folder '{shown}' has no record of host {} of {of}: a run goes on only with \
-                 the records of all its hosts",
+                "the folder '{shown}' has no record of no. {} of {of}: a run goes on only with all \
+                 its records",
                 missing + 1
             );
         }
@@ -70,22 +71,24 @@ impl InterruptedRun {
             records.iter().map(|it| it.record.header.called.clone().unwrap_or_default()).collect();
         if called != hosts {
             bail!(
-                "the run in '{shown}' is on the hosts {}, and --hosts names {}: name the same, in \
-                 the same order",
+                "the run in '{shown}' is on {}, and this one on {}: name the same, in the same order",
                 called.join(","),
                 hosts.join(",")
             );
         }
-        let mut run = InterruptedRun { before: JointBefore::of(&records, &ranks), records };
+        let mut plan = records[0].record.header.plan.clone();
+        records.iter().for_each(|it| plan.add_roles(&it.record.header.plan));
+        let before = JointBefore::of(&records, &ranks);
+        let mut run = InterruptedRun { before, records, plan };
         run.check_left(folder)?;
         // Their trials are known by now, and those of many hosts take much memory.
         run.records.iter_mut().for_each(|it| it.record.trials = Vec::new());
         Ok(run)
     }
 
-    /// The plan of the first host.
+    /// The plan of the first host, in which no case is measured elsewhere.
     pub fn plan(&self) -> &Plan {
-        &self.records[0].record.header.plan
+        &self.plan
     }
 
     /// Refuses to go on if nothing is left to measure.
@@ -95,7 +98,7 @@ impl InterruptedRun {
         if self.records.iter().all(is_over) {
             bail!("nothing is left to measure: the run in '{shown}' is complete");
         }
-        let plan = self.plan();
+        let plan = &self.plan;
         // Some were ended and the others have as many turns, or no turn is left.
         let lacks_ends = self.before.again.is_empty()
             && self.records.iter().any(is_over)
@@ -172,6 +175,7 @@ mod tests {
     use super::*;
     use crate::store::Store;
     use model::plan::Role;
+    use model::taking_part::TakingPart;
     use model::zoo;
 
     /// The run on two hosts, of which `plant` changes the records. The second case is only that of
@@ -182,9 +186,9 @@ mod tests {
             record.end = End::Missing;
             record.header.called = Some(["a", "b"][number as usize].to_string());
             let plan = &mut record.header.plan;
-            plan.rank = Some(Rank { number, of: 2, seed: 7, shares: false, neighbor: None });
+            plan.rank = Some(Rank { number, of: 2, seed: 7, shares: false, ..Rank::default() });
             let mut alone = plan.cases[0].clone();
-            alone.case.io_mut().expect("it reads").hosts = 1;
+            alone.case.io_mut().expect("it reads").hosts = TakingPart::First(1);
             alone.role = if number == 0 { Role::Asked } else { Role::Elsewhere };
             plan.cases.push(alone);
             if number == 0 {
@@ -204,7 +208,7 @@ mod tests {
                 store.append(&RecordLine::End(record.end)).unwrap();
             }
         }
-        let opened = InterruptedRun::open(folder.path(), &["a", "b"]);
+        let opened = InterruptedRun::open(folder.path(), &["a", "b"].map(String::from));
         (folder, opened.map(|run| run.before))
     }
 
@@ -253,7 +257,9 @@ mod tests {
             all[0].end = End::Complete;
         });
         assert!(before.unwrap_err().to_string().contains("lacked only their end"));
-        let again = InterruptedRun::open(folder.path(), &["a", "b"]).unwrap_err().to_string();
+        let again = InterruptedRun::open(folder.path(), &["a", "b"].map(String::from))
+            .unwrap_err()
+            .to_string();
         assert!(again.contains("is complete"), "{again}");
     }
 
@@ -271,9 +277,9 @@ mod tests {
                 },
                 "complete without b, which it lost",
             ),
-            (|[_, b]| b.header.called = Some("c".to_string()), "on the hosts a,c, and --hosts"),
+            (|[_, b]| b.header.called = Some("c".to_string()), "is on a,c, and this one on a,b"),
             (|[_, b]| b.header.began.push('x'), "not those of one run"),
-            (|[_, b]| b.header.plan.rank.as_mut().unwrap().number = 0, "no record of host 2 of 2"),
+            (|[_, b]| b.header.plan.rank.as_mut().unwrap().number = 0, "no record of no. 2 of 2"),
             (|[_, b]| b.header.plan.rank = None, "2-b.jsonl' is not of a run on several hosts"),
         ] {
             let error = of(plant);
@@ -281,10 +287,12 @@ mod tests {
         }
         // The ends are there now.
         let (folder, _) = check(|_| ());
-        let error = InterruptedRun::open(folder.path(), &["a", "b"]).unwrap_err().to_string();
+        let error = InterruptedRun::open(folder.path(), &["a", "b"].map(String::from))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("is complete"), "{error}");
         let empty = tempfile::tempdir().unwrap();
-        InterruptedRun::open(empty.path(), &["a"]).unwrap_err();
-        InterruptedRun::open(&empty.path().join("no"), &["a"]).unwrap_err();
+        InterruptedRun::open(empty.path(), &["a"].map(String::from)).unwrap_err();
+        InterruptedRun::open(&empty.path().join("no"), &["a"].map(String::from)).unwrap_err();
     }
 }

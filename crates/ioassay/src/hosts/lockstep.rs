@@ -95,7 +95,7 @@ impl Lockstep<'_> {
         let next = NextTrial { done, planned, round, ends, case, rates };
         match self.view.is_hidden() {
             true => self.late.tell_progress(&next, self.clock.here()),
-            false => self.view.trial(&self.members[..self.hosts_of(index)], &next),
+            false => self.view.trial(self.taking_part(index), &next),
         }
     }
 
@@ -173,7 +173,7 @@ impl Lockstep<'_> {
     fn turn(&mut self, turn: Turn, agenda: &mut Agenda) -> Result<()> {
         let trials = match self.refusal(turn.case, agenda) {
             Some(reason) => {
-                let hosts = 0..self.hosts_of(turn.case);
+                let hosts = self.hosts_of(turn.case).into_iter();
                 hosts.map(|host| (host, turn.failed(reason.clone()))).collect()
             }
             None => self.trial(turn)?,
@@ -203,16 +203,20 @@ impl Lockstep<'_> {
         appended
     }
 
-    /// The number of hosts that measure a case: the first ones.
-    fn hosts_of(&self, case: usize) -> usize {
-        let case = &self.plan.cases[case].case;
-        self.plan.rank.map_or(self.members.len(), |rank| rank.hosts_of(case) as usize)
+    /// The numbers of the hosts that measure a case.
+    fn hosts_of(&self, case: usize) -> BTreeSet<usize> {
+        let hosts = self.plan.cases[case].case.hosts();
+        hosts.numbers(self.members.len() as u32).map(|number| number as usize).collect()
+    }
+
+    /// The hosts that measure a case.
+    fn taking_part(&self, case: usize) -> impl Iterator<Item = &Member> {
+        self.hosts_of(case).into_iter().map(|host| &self.members[host])
     }
 
     /// Why a case is not tried, if it is not.
     fn refusal(&self, case: usize, agenda: &Agenda) -> Option<String> {
-        let hosts = self.hosts_of(case);
-        let loss = loss(&self.members, hosts, &self.plan.cases[case].case);
+        let loss = loss(&self.members, &self.hosts_of(case), &self.plan.cases[case].case);
         loss.or_else(|| agenda.refusal(case))
     }
 
@@ -237,8 +241,9 @@ impl Lockstep<'_> {
     fn prepare(&mut self, turn: Turn) -> Result<Prepared> {
         let Turn { case, invocation, round, at_ms } = turn;
         let (hosts, reading) = (self.hosts_of(case), reading(&self.plan.cases[case].case));
-        let order =
-            |index| (index < hosts).then_some(Order::Trial { case, invocation, round, at_ms });
+        let order = |index| {
+            hosts.contains(&index).then_some(Order::Trial { case, invocation, round, at_ms })
+        };
         // What reads a whole file ends only once it is read.
         let release = |called: &str, error: &anyhow::Error| {
             Some((end_trial(called, error), RELEASE.saturating_add(reading)))
@@ -276,8 +281,8 @@ impl Lockstep<'_> {
         // What ends because another host was lost has not failed by itself.
         let mut failures = done.heard.iter().filter(|(_, answer)| is_failed(answer));
         let failed = failures.next().filter(|_| reason.is_none()).map(|(index, _)| *index);
-        let reason = reason
-            .or_else(|| Some(format!("it failed on the host {}", self.members[failed?].called)));
+        let reason =
+            reason.or_else(|| Some(format!("it failed on {}", self.members[failed?].called)));
         // Reading back what was written would disturb hosts that are still at work.
         let (over, mut told): (Vec<_>, Vec<_>) =
             done.heard.into_iter().partition(|(_, answer)| *answer == Answer::Over);

@@ -11,6 +11,7 @@ use model::case::Case;
 use model::metadata::Directories;
 use model::part::Whose;
 use model::plan::Plan;
+use std::collections::BTreeSet;
 use std::io;
 use std::thread;
 use std::time::Duration;
@@ -43,16 +44,20 @@ impl Member {
     }
 }
 
-/// Why a case of the first `hosts` cannot be tried any more: a host was lost that the others need
-/// for it.
-pub(super) fn loss(members: &[Member], hosts: usize, case: &Case) -> Option<String> {
-    if members[..hosts].iter().all(|it| it.agent.is_none()) {
+/// Why a case of `hosts`, by their numbers, cannot be tried any more: a host was lost that the
+/// others need for it.
+pub(super) fn loss(members: &[Member], hosts: &BTreeSet<usize>, case: &Case) -> Option<String> {
+    let mut own = hosts.iter().map(|host| &members[*host]);
+    if own.clone().all(|it| it.agent.is_none()) {
         return Some("all of its hosts were lost".to_string());
     }
     if let Some(work) = case.metadata() {
         // What a lost host left in a directory that all share would be listed.
-        let hosts = if work.place == Directories::Shared { members.len() } else { hosts };
-        let lost = members[..hosts].iter().find(|it| it.agent.is_none())?;
+        let is_lost = |it: &&Member| it.agent.is_none();
+        let lost = match work.place {
+            Directories::Shared => members.iter().find(is_lost),
+            Directories::Own => own.find(is_lost),
+        }?;
         return Some(format!("the host {}, whose names others use, was lost", lost.called));
     }
     let is_shared = case.io().is_some_and(|io| io.files == Whose::Shared);

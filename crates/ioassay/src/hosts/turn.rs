@@ -76,7 +76,7 @@ impl Prepared {
             let ended = || Outcome::Failed { reason: reason.clone() };
             prepared.early.iter_mut().for_each(|(_, trial)| trial.outcome = ended());
         } else if let Some((index, _)) = prepared.early.first() {
-            prepared.reason = Some(format!("it could not begin on the host {}", called(*index)));
+            prepared.reason = Some(format!("it could not begin on {}", called(*index)));
         }
         Ok(prepared)
     }
@@ -164,5 +164,5 @@ pub(super) fn end_trial(called: &str, error: &anyhow::Error) -> Order {
 
 /// Why a trial failed on the other hosts.
 pub(super) fn lost(called: &str, error: &anyhow::Error) -> String {
-    format!("the host {called} was lost: {error:#}")
+    format!("{called} was lost: {error:#}")
 }

@@ -42,8 +42,8 @@ impl<'a> HostsView<'a> {
     }
 
     /// A trial starts on those of its hosts that are not lost.
-    pub(super) fn trial(self, members: &[Member], next: &NextTrial) {
-        let live = members.iter().filter(|member| member.agent.is_some());
+    pub(super) fn trial<'m>(self, members: impl Iterator<Item = &'m Member>, next: &NextTrial) {
+        let live = members.filter(|member| member.agent.is_some());
         self.progress.trial(self.part(live.count()), next);
     }
 

@@ -157,7 +157,7 @@ fn a_kept_record_is_held_against_another_goal() {
     }
     sandbox.refuses(&[&report[..], &["sync p99<1s"]].concat(), &["is about no case of 'mine'"]);
     let both = ["report", "a.jsonl", "a.jsonl", "--goal", "iops>1"];
-    sandbox.refuses(&both, &["is about one record of a run", "name the record of one"]);
+    sandbox.refuses(&both, &["is about one record of a run", "name one of them"]);
     let strict = ["report", "a.jsonl", "a.jsonl", "--strict"];
     sandbox.refuses(&strict, &["--strict is about one record of a run"]);
     assert_eq!(std::fs::read(sandbox.path("a.jsonl")).unwrap(), before);

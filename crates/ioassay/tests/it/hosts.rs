@@ -424,7 +424,7 @@ fn a_host_that_cannot_be_used_is_told_with_the_reason() {
         assert!(reason.contains(expected), "{script}: {reason}");
         assert_eq!(found[0]["found"]["shares_with"], serde_json::json!(["c"]), "{found:#}");
         // A run needs all of them.
-        check_refusal(&desk.run("a,b", 1), &["the host b cannot take part", expected]);
+        check_refusal(&desk.run("a,b", 1), &["b cannot take part", expected]);
         desk.check_empty();
     }
 }
@@ -443,7 +443,7 @@ fn a_host_that_is_killed_is_lost_and_the_others_go_on() {
     let unfolded = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(unfolded.contains("HostLost: b was lost "), "{said}");
     let told = text(&output.stderr);
-    assert!(told.contains("the host b was lost: the agent on b died (signal: 9"), "{told}");
+    assert!(told.contains("b was lost: the agent on b died (signal: 9"), "{told}");
     let record =
         |name: &str| desk.sandbox.json(&["report", "--json", argument(&desk.record(name))]);
     assert_eq!(record("2-b.jsonl")["end"], "lost");
@@ -480,7 +480,7 @@ fn a_trial_ends_when_a_host_is_lost() {
             let text = std::fs::read_to_string(&path).unwrap_or_default();
             // The others were not stopped: they go on.
             assert!(!text.contains("the run was stopped"), "{text}");
-            text.contains("\"reason\":\"the host b was lost: ").then_some(())
+            text.contains("\"reason\":\"b was lost: ").then_some(())
         });
     }
     send(running.id(), Signal::INT);
@@ -514,7 +514,7 @@ fn a_trial_that_fails_on_one_host_fails_on_all() {
     let output = running.output();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(!text(&output.stderr).contains("was lost"), "{output:?}");
-    for (name, expected) in [("1-a.jsonl", "on the host b"), ("2-b.jsonl", "the worker died")] {
+    for (name, expected) in [("1-a.jsonl", "it failed on b"), ("2-b.jsonl", "the worker died")] {
         let lines = std::fs::read_to_string(desk.record(name)).unwrap();
         let mut trials = lines.lines().filter(|line| line.starts_with("{\"trial\""));
         assert!(trials.any(|trial| trial.contains(expected)), "{name}: {lines}");
@@ -533,7 +533,7 @@ fn a_trial_that_reports_an_error_on_one_host_fails_on_all() {
     let desk = Desk::with(&recipe.replace("TIME", "300ms"), &prefix);
     let output = desk.run("a,b", 1);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    for (name, expected) in [("1-a.jsonl", "on the host b"), ("2-b.jsonl", "File too large")] {
+    for (name, expected) in [("1-a.jsonl", "it failed on b"), ("2-b.jsonl", "File too large")] {
         let lines = std::fs::read_to_string(desk.record(name)).unwrap();
         let mut trials = lines.lines().filter(|line| line.starts_with("{\"trial\""));
         assert!(trials.all(|trial| trial.contains(expected)), "{name}: {lines}");
@@ -560,7 +560,7 @@ fn a_host_that_is_stopped_is_lost_and_leaves_nothing_once_it_goes_on() {
     let output = running.output();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let told = text(&output.stderr);
-    assert!(told.contains("the host b was lost: the agent on b sent nothing for 5s"), "{told}");
+    assert!(told.contains("b was lost: the agent on b sent nothing for 5s"), "{told}");
     for name in ["1-a.jsonl", "3-c.jsonl"] {
         let report = desk.sandbox.json(&["report", "--json", argument(&desk.record(name))]);
         assert_eq!(report["end"], "complete");
@@ -642,7 +642,7 @@ fn all_bad_hosts_are_named_at_once() {
     let output = desk.run("a,b,c,d", 1);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("3 hosts cannot take part"), "{said}");
+    assert!(said.contains("3 of them cannot take part"), "{said}");
     assert!(said.contains("no route") && said.contains("c, d: "), "{said}");
     assert_eq!(said.matches("no such host").count(), 1, "{said}");
     let one = desk.check("a,b").1;
@@ -790,7 +790,7 @@ fn what_does_not_go_with_hosts_is_refused() {
     };
     refuse(&["--control"], "--control does not go with --hosts yet");
     refuse(&["--openmetrics=x"], "--openmetrics is for one record");
-    refuse(&[], "2 hosts cannot take part:\n  a, b: its agent died");
+    refuse(&[], "2 of them cannot take part:\n  a, b: its agent died");
     std::fs::create_dir(desk.files.path("records")).unwrap();
     refuse(&[], "exists: name a new folder");
     let unknown = ["hosts", "check", "--hosts=a", "--launcher=shh"];

@@ -122,7 +122,7 @@ fn a_host_that_is_lost_is_named_in_the_view() {
     terminal.send(Signal::INT);
     assert_eq!(terminal.end().code(), Some(130));
     check_clean(&terminal);
-    assert!(terminal.text().contains("note: the host b was lost: "), "{}", terminal.text());
+    assert!(terminal.text().contains("note: b was lost: "), "{}", terminal.text());
     // What a killed agent left is removed by the next run there.
     let next = ["run", "page-latency", ".", "--size=1MiB", "--rounds=1", "--time=5ms"];
     desk.sandbox.ioassay(&next);

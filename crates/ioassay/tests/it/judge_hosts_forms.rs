@@ -222,7 +222,7 @@ fn a_run_of_commands_on_hosts_goes_on_without_another_rehearsal() {
     let longer = [&[command, "--rounds=41"], &more[2..]].concat();
     for (output, expected) in [
         (again(&more, "b,a"), "name the same, in the same order"),
-        (again(&["true"], "a,b"), "hosts cannot take part: a, b: the record of --resume judges"),
+        (again(&["true"], "a,b"), "of them cannot take part: a, b: the record of --resume judges"),
         (again(&other, "a,b"), "words of "),
         (again(&longer, "a,b"), "rounds: 40 in the record, 41 now"),
     ] {

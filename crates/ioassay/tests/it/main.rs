@@ -40,6 +40,7 @@ mod destroying;
 mod files;
 mod own_devices;
 mod folders;
+mod directories;
 mod comparing;
 mod gate;
 mod gate_campaigns;

@@ -3,6 +3,7 @@
 use crate::hosts::{Desk, Running, is_alive, send};
 use crate::sandbox::{argument, check_refusal, text, wait_for};
 use model::record::{End, Record};
+use model::taking_part::TakingPart;
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::process::Output;
@@ -125,8 +126,8 @@ fn a_run_whose_coordinator_was_killed_is_resumed_on_all_hosts() {
     let before = records(&desk);
     let output = resume(&desk, "a,b,c", &[]);
     let told = text(&output.stderr);
-    assert!(told.contains("resumed: trials that all hosts have: "), "{told}");
-    assert!(told.contains("measured again, because not all hosts have them: "), "{told}");
+    assert!(told.contains("resumed: trials that all have: "), "{told}");
+    assert!(told.contains("measured again, because not all have them: "), "{told}");
     check_whole(&desk, &output);
     let after = records(&desk);
     for (before, after) in before.iter().zip(&after) {
@@ -171,7 +172,8 @@ fn cases_whose_hosts_are_all_lost_do_not_keep_the_others() {
     for record in [b, c] {
         assert_eq!((&record.end, record.invocations.len()), (&End::Complete, 0));
         let cases = &record.header.plan.cases;
-        let is_of_all = |case: usize| cases[case].case.io().is_some_and(|io| io.hosts != 1);
+        let is_of_all =
+            |case: usize| cases[case].case.io().is_some_and(|io| io.hosts != TakingPart::First(1));
         let of_all = (0..cases.len()).filter(|case| is_of_all(*case)).count();
         let rounds: BTreeSet<_> = record.trials.iter().map(|it| (it.case, it.round)).collect();
         assert_eq!(rounds.len(), of_all * ROUNDS as usize, "{rounds:?}");
@@ -191,8 +193,8 @@ fn only_the_same_run_on_the_same_hosts_is_resumed() {
     let refuse = |hosts: &str, more: &[&str], expected: &[&str]| {
         check_refusal(&resume(&desk, hosts, more), expected);
     };
-    refuse("a,b", &[], &["is on the hosts a,b,c, and --hosts names a,b"]);
-    refuse("a,c,b", &[], &["is on the hosts a,b,c, and --hosts names a,c,b"]);
+    refuse("a,b", &[], &["is on a,b,c, and this one on a,b"]);
+    refuse("a,c,b", &[], &["is on a,b,c, and this one on a,c,b"]);
     refuse("a,b,c", &["--seed=8"], &["seed: ", "8 now"]);
     refuse("a,b,c", &["--block=4KiB"], &["1-a.jsonl' cannot be resumed", "other cases: "]);
     refuse("a,b,c", &["--each"], &["--resume does not go with --hosts yet"]);
@@ -203,7 +205,7 @@ fn only_the_same_run_on_the_same_hosts_is_resumed() {
     let moved = format!("host: moved in the record, {host} now");
     refuse("a,b,c", &[], &["2-b.jsonl' cannot be resumed", &moved]);
     std::fs::remove_file(desk.record(NAMES[1])).unwrap();
-    refuse("a,b,c", &[], &["has no record of host 2 of 3"]);
+    refuse("a,b,c", &[], &["has no record of no. 2 of 3"]);
     desk.write("records/2-b.jsonl", &text);
     // Nothing was changed by what was refused.
     check_whole(&desk, &resume(&desk, "a,b,c", &[]));

@@ -1,10 +1,11 @@
 //! Rows of the table of axes that say how threads and hosts divide the work.
 
 use super::say::Say;
-use super::{Across, Axis, Domain, IdWord, Usual, put, small};
+use super::{Across, Axis, Domain, IdWord, Usual, put};
 use crate::case::Kind;
 use crate::part::Whose;
 use crate::pattern::Share;
+use crate::taking_part::TakingPart;
 
 pub(super) const SHARE: Axis = Axis {
     name: "share",
@@ -19,23 +20,36 @@ pub(super) const SHARE: Axis = Axis {
 pub(super) const HOSTS: Axis = Axis {
     name: "hosts",
     flag: Some("host-count"),
-    meaning: "How many of the hosts measure the case, the first ones. In a recipe: hosts",
+    meaning: "Which hosts measure the case: so many, the first ones, or one alone. In a recipe: hosts",
     elsewhere: &["num-hosts"],
     domain: Domain::Count(1),
-    symbols: &[("all", "every host of the run"), ("doubling", "1, 2, 4 … up to all of them")],
+    symbols: &[
+        ("all", "every host of the run"),
+        ("doubling", "1, 2, 4 … up to all of them"),
+        ("each", "each alone: only-1, only-2 …"),
+    ],
     usual: Usual::files("all").and_metadata("all"),
     before: Usual::every("all"),
     absent: Some("all"),
     across: Across::Insisted,
     word: IdWord::After("hosts:", None),
-    say: Say::of("{} hosts").text("{} hosts").called(&[("all", "all hosts")]).quiet("all"),
-    get: |case| Some(case.hosts()).filter(|hosts| *hosts > 0).map(|hosts| hosts.to_string()),
-    set: |case, text| {
-        let hosts = if text.trim() == "all" { Ok(0) } else { small("hosts", text) };
-        put(case.hosts_mut(), hosts)
+    say: Say::of("{} hosts")
+        .text("{} hosts")
+        .called(&[("all", "all hosts")])
+        .own(alone)
+        .quiet("all"),
+    get: |case| {
+        let hosts = case.hosts();
+        (hosts != TakingPart::All).then(|| hosts.to_string())
     },
+    set: |case, text| put(case.hosts_mut(), text.parse()),
     ..Axis::PLAIN
 };
+
+/// Reports that know its name say it instead of the number.
+fn alone(value: &str) -> Option<String> {
+    Some(format!("no. {} alone", value.strip_prefix("only-")?))
+}
 
 pub(super) const FILES: Axis = Axis {
     name: "files",

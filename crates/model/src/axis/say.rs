@@ -16,13 +16,16 @@ pub(super) struct Say {
     short: &'static str,
     /// Values with special names in labels.
     called: &'static [(&'static str, &'static str)],
+    /// The words for values that are too many to list; `None` for the others.
+    own: fn(&str) -> Option<String>,
     /// The values that labels omit, by kind of work.
     quiet: [Usual; 2],
 }
 
 impl Say {
     pub(super) const fn of(phrase: &'static str) -> Say {
-        Say { phrase, phrased: &[], text: "{}", short: "{}", called: &[], quiet: [NEVER; 2] }
+        let (text, own, quiet): (_, fn(&str) -> Option<String>, _) = ("{}", |_| None, [NEVER; 2]);
+        Say { phrase, phrased: &[], text, short: text, called: &[], own, quiet }
     }
     pub(super) const fn phrased(self, phrased: &'static [(&'static str, &'static str)]) -> Say {
         Say { phrased, ..self }
@@ -36,6 +39,9 @@ impl Say {
     pub(super) const fn called(self, called: &'static [(&'static str, &'static str)]) -> Say {
         Say { called, ..self }
     }
+    pub(super) const fn own(self, own: fn(&str) -> Option<String>) -> Say {
+        Say { own, ..self }
+    }
     pub(super) const fn quiet(self, value: &'static str) -> Say {
         self.quiet_by(Usual::every(value))
     }
@@ -47,13 +53,13 @@ impl Say {
         Say { quiet: [self.quiet[0], Usual::every(value)], ..self }
     }
     pub(super) fn phrase(&self, value: &str) -> String {
-        worded(self.phrased, self.phrase, value)
+        (self.own)(value).unwrap_or_else(|| worded(self.phrased, self.phrase, value))
     }
     pub(super) fn label(&self, value: &str) -> String {
-        worded(self.called, self.text, value)
+        (self.own)(value).unwrap_or_else(|| worded(self.called, self.text, value))
     }
     pub(super) fn short_label(&self, value: &str) -> String {
-        worded(self.called, self.short, value)
+        (self.own)(value).unwrap_or_else(|| worded(self.called, self.short, value))
     }
     pub(super) fn is_quiet(&self, kind: Kind, value: &str) -> bool {
         self.quiet.iter().any(|quiet| quiet.of(kind) == Some(value))

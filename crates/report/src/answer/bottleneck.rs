@@ -1,12 +1,12 @@
 //! What bounds the disk of a survey.
 
+use crate::ratio_words::share_of_links;
 use crate::sentence::{Sentence, marked};
 use crate::text::{Text, figure, text};
 use crate::words::{fitted, listed};
 use assess::Assessment;
 use assess::conclusions::disk_or_memory::{Bottleneck, FastestOfDevice};
 use assess::finding::{Code, Finding, Verdict};
-use assess::link_use::LinkUse;
 use assess::path::{JudgedHop, judge_path};
 use assess::summary::{ServedBy, Summary};
 use model::path::Hop;
@@ -74,7 +74,7 @@ pub(super) fn of_unseen(assessment: &Assessment) -> String {
     let fastest = links.max_by(|one, other| one.share.total_cmp(&other.share));
     fastest.map_or_else(String::new, |link| {
         let bounds = if link.bounds() { ": that bounds them" } else { "" };
-        let (most, share) = (link.allows.words(), units::percent(link.share));
+        let (most, share) = (link.allows.words(), share_of_links(link));
         format!(" The path to it gets {most}; the fastest reads got {share} of that{bounds}.")
     })
 }
@@ -88,12 +88,9 @@ fn path_words(assessment: &Assessment, fastest: &FastestOfDevice) -> Option<Stri
         Bottleneck::Limit | Bottleneck::Tool | Bottleneck::Cpu | Bottleneck::Device(_) => false,
     };
     let best = assessment.row(&fastest.lead.best().row.id);
-    if let Some(LinkUse { allows, share, .. }) = best.and_then(|best| best.link.as_deref()) {
-        let share = units::percent(*share);
-        return Some(format!(
-            "the path to it gets {}, of which the disk got {share}",
-            allows.words()
-        ));
+    if let Some(link) = best.and_then(|best| best.link.as_deref()) {
+        let (most, share) = (link.allows.words(), share_of_links(link));
+        return Some(format!("the path to it gets {most}, of which the disk got {share}"));
     }
     // Records older than paths do not have them.
     path(assessment).filter(|_| is_unknown)?;

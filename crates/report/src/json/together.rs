@@ -4,7 +4,7 @@ use super::FORMAT;
 use super::case::SkipForm;
 use super::machine::StorageForm;
 use assess::campaign::Campaign;
-use assess::together::{self, HostsFinding, Joint};
+use assess::together::{self, HostFit, HostsFinding, Joint};
 use model::axis::AxesForm;
 use model::case;
 use model::record::{End, Resumed, Tool};
@@ -39,6 +39,8 @@ pub(super) struct TogetherForm<'a> {
     missing: &'a [String],
     /// The requested cases on all hosts.
     cases: Vec<TogetherCaseForm<'a>>,
+    /// Whether each host meets the goals of the run, by its own record; empty without goals.
+    fits: &'a [HostFit],
     /// What the hosts' own evidence says, one entry for each code and severity, most severe first,
     /// with the message of the host where it is worst.
     findings: &'a [HostsFinding],
@@ -67,6 +69,7 @@ impl TogetherForm<'_> {
                 .iter()
                 .map(|joint| TogetherCaseForm { joint, case: &joint.case })
                 .collect(),
+            fits: &run.fits,
             findings: &run.findings,
             skips: first.skips.iter().map(SkipForm::of).collect(),
             campaign: first.campaign,

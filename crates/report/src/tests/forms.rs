@@ -92,7 +92,7 @@ pub(crate) fn runs(records: &[Listed], unreadable: &[String], style: &Style) -> 
 }
 
 pub(crate) fn plan(plan: &Plan, style: &Style) -> String {
-    crate::plan(plan, Vec::new(), None).text(style)
+    crate::plan(plan, &[], Vec::new(), None).text(style)
 }
 
 /// A run in a layout that its recipe may not ask for.

@@ -267,7 +267,7 @@ fn a_trend_a_plan_and_lists_say_the_same_in_every_form() {
     let skips = cases().map(|case| Skip { case, reason: "of a reason".to_string() }).collect();
     let plan = Plan { cases: planned, skips, ..zoo::record().header.plan };
     let notes = vec![("measured too", vec!["90 % of what it does".to_string()])];
-    check("a plan", crate::plan(&plan, notes, None));
+    check("a plan", crate::plan(&plan, &[], notes, None));
     let lost = ["a", "b"].map(|called| HostCheck {
         called: called.to_string(),
         found: None,

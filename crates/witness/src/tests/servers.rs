@@ -90,7 +90,7 @@ fn encryption_on_a_logical_volume_on_a_raid_card_and_a_thin_volume() {
         "dm-1+dm-2: reads 1-?, writes 1-?",
         "dm-3: reads 1-?, writes 1-?",
         "dm-4: reads 1, writes 1",
-        "how often sda write each byte is unknown: writes are counted at dm-4",
+        "how often each byte is written to sda is unknown: writes are counted at dm-4",
     ];
     check(name, "/thin", &expected);
 }

@@ -3,7 +3,7 @@
 use crate::args::judge::JudgeArgs;
 use crate::commands::candidate::CandidateHost;
 use crate::commands::reference::ReferenceRecord;
-use crate::commands::{compare, judge, lockstep};
+use crate::commands::{compare, joint_report, judge};
 use crate::status::Status;
 use crate::store;
 use anyhow::{Context, Result, bail};
@@ -33,7 +33,7 @@ impl<'a> JointReference<'a> {
                  records of all hosts of a run"
             )
         })?;
-        let Some(records) = lockstep::of_one_run(&found)?.filter(|it| !it.is_empty()) else {
+        let Some(records) = joint_report::of_one_run(&found)?.filter(|it| !it.is_empty()) else {
             bail!("the records in '{shown}' are not those of one run on several hosts in lockstep");
         };
         let headers = records.iter().map(|path| store::header(path)).collect::<Result<Vec<_>>>()?;

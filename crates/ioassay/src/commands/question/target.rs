@@ -22,7 +22,7 @@ const OFFSET: &str = "offset";
 /// # Errors
 /// If it is not there, or may not be measured.
 pub(super) fn target_of(args: &RunArgs, recipe: &Recipe, changes: &mut Changes) -> Result<Target> {
-    let has_place = args.file.is_some() || args.directory.is_some() || args.device.is_some();
+    let has_place = args.file.is_some() || !args.directories.is_empty() || args.device.is_some();
     check_place(recipe, has_place)?;
     if let Some(file) = &args.file {
         let length = args.length.as_deref().map(units::parse_bytes).transpose()?;
@@ -37,7 +37,7 @@ pub(super) fn target_of(args: &RunArgs, recipe: &Recipe, changes: &mut Changes) 
         changes.axes.entry("allocation".to_string()).or_insert_with(|| one("overwrite"));
         return Ok(Target::Device(disk));
     }
-    in_directory(recipe, args.directory.as_deref())
+    in_directory(recipe, args.directory()?)
 }
 
 /// Reads the user's own file from each offset of the command line on.
@@ -56,7 +56,7 @@ pub(super) fn read_parts(changes: &mut Changes, own: &OwnFile) -> Result<()> {
 ///
 /// # Errors
 /// If it is one.
-pub(super) fn check_place(recipe: &Recipe, has_place: bool) -> Result<()> {
+pub(in crate::commands) fn check_place(recipe: &Recipe, has_place: bool) -> Result<()> {
     if has_place && !recipe.uses_storage() {
         bail!("the recipe '{}' uses no files, so no directory can be measured", recipe.name);
     }
