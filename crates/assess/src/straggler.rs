@@ -228,6 +228,18 @@ fn value_of(clue: Clue, trial: &Trial) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
+/// How bad a verdict is.
+pub(crate) fn severity(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Sound => 0,
+        Verdict::Doubtful => 1,
+        Verdict::NotRun => 2,
+        Verdict::Unavailable => 3,
+        Verdict::Void => 4,
+        Verdict::Failed => 5,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

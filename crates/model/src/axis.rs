@@ -86,6 +86,8 @@ pub enum Domain {
     Bytes,
     /// A whole number with this minimum.
     Count(u64),
+    /// A number of hosts, or which one.
+    Hosts,
     /// Operations per second.
     Rate,
     /// A positive number.
@@ -246,7 +248,7 @@ impl Axis {
     /// Its help: the meaning and the values.
     pub fn help(&self) -> String {
         let example = match self.domain {
-            Domain::Names(_) | Domain::Other | Domain::Count(_) => None,
+            Domain::Names(_) | Domain::Other | Domain::Count(_) | Domain::Hosts => None,
             Domain::Bytes => Some("4k, 1MiB, 256MiB".to_string()),
             Domain::Rate => Some("500, 40k, 1.5M".to_string()),
             Domain::Exponent => Some("0.6, 0.99, 1.2".to_string()),
@@ -311,7 +313,7 @@ impl Axis {
         let text = self.value(case)?;
         let read = match self.domain {
             Domain::Bytes => units::parse_bytes(&text).map(Quantity::Whole),
-            Domain::Count(_) => count(self.name, &text, 0).map(Quantity::Whole),
+            Domain::Count(_) | Domain::Hosts => count(self.name, &text, 0).map(Quantity::Whole),
             Domain::Rate => rate(&text).map(Quantity::Whole),
             Domain::Time => units::parse_time(&text).map(|time| Quantity::Real(time.as_secs_f64())),
             Domain::Exponent => text.parse().map(|theta: Theta| Quantity::Real(theta.value())),

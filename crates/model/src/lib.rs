@@ -63,6 +63,7 @@ mod refusal;
 pub mod environment;
 pub mod plan;
 mod turns;
+mod roles;
 pub mod sharing;
 pub mod company;
 pub mod record;

@@ -295,14 +295,6 @@ impl Plan {
         elsewhere.map(|planned| Skip { case: planned.case.clone(), reason: reason.to_string() })
     }
 
-    /// Gives cases that are measured elsewhere the roles that they have for another host.
-    pub fn add_roles(&mut self, other: &Plan) {
-        let elsewhere = |(own, _): &(&mut Planned, &Planned)| own.role == Role::Elsewhere;
-        let both = self.cases.iter_mut().zip(&other.cases).filter(elsewhere);
-        both.filter(|(own, theirs)| own.case == theirs.case)
-            .for_each(|(own, theirs)| own.role = theirs.role);
-    }
-
     /// The command that `case` runs, if it runs one.
     pub fn command(&self, case: &Case) -> Option<&JudgedCommand> {
         self.commands.get(self.command_number(case)?)

@@ -157,7 +157,7 @@ pub fn csv_columns() -> Vec<[String; 3]> {
 /// The type of an axis's fields.
 fn kind(axis: &Axis) -> &'static str {
     match axis.domain {
-        Domain::Other | Domain::Names(_) => Unit::Text.name(),
+        Domain::Other | Domain::Names(_) | Domain::Hosts => Unit::Text.name(),
         Domain::Bytes => Unit::Bytes.name(),
         Domain::Count(_) | Domain::Exponent => Unit::Number.name(),
         Domain::Rate => Unit::PerSecond.name(),
@@ -338,7 +338,10 @@ mod tests {
                 let field = &row[axis.column().as_ref()];
                 let is_number = field.parse::<f64>().is_ok();
                 let is_text = matches!(axis.domain, Domain::Other | Domain::Names(_));
-                assert!(is_number != is_text && !field.is_empty(), "{name} {value}: {field}");
+                // A number of hosts, or which one.
+                let is_either = matches!(axis.domain, Domain::Hosts);
+                assert!(is_either || is_number != is_text, "{name} {value}: {field}");
+                assert!(!field.is_empty(), "{name} {value}");
             }
         }
     }

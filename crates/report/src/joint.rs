@@ -98,7 +98,7 @@ pub(crate) fn scaling(run: &Together, names: &CaseLabels) -> Vec<Text> {
     lines.chain(left_out(run, most)).chain(doubts).collect()
 }
 
-/// The cases of the most hosts whose figures stand, beginning with those who get the least together.
+/// The cases of the most hosts whose figures stand, beginning with that of the least.
 fn scaled(run: &Together) -> Vec<(&Joint, &Scaling)> {
     let stands = run.cases.iter().filter(|joint| joint.verdict.stands());
     let scaled = stands.filter_map(|joint| Some((joint, joint.scaling.as_ref()?)));

@@ -1,5 +1,8 @@
 //! Labels for cases that are shown together: they name only the axes in which the cases differ.
 
+use crate::label_values::{
+    LabelValue, LabelValues, all_but, common, ordered, phrase, said_of, values,
+};
 use crate::members::{AXIS, MemberNames};
 use crate::part;
 use crate::phrases::{Phrase, joined};
@@ -7,32 +10,14 @@ use crate::words::listed;
 use assess::Assessment;
 use assess::one_host::OneHost;
 use assess::summary::Summary;
-use model::axis::{AXES, Axis, Domain};
-use model::case::{Case, Kind, OWN_PEER, Op};
-use model::pattern::Pattern;
+use model::axis::{Axis, Domain};
+use model::case::{Case, Kind, Op};
 use model::plan::Role;
 use model::view::Heading;
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
-
-/// Labels name these axes first, in this order; the others follow in the order of the table.
-const FIRST: [&str; 10] =
-    ["peer", "op", "cache", "kernel", "working_set", "isa", "engine", "block", "pattern", "stride"];
+use std::collections::{HashMap, HashSet};
 
 /// A group and a kind of work.
 type GroupOfKind = (String, Kind);
-/// A value: `text` tells values apart, `phrase` is for readers.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct LabelValue {
-    text: String,
-    phrase: String,
-    /// Whether to mention it if all cases share it.
-    is_told: bool,
-}
-
-/// A value for each axis that has one.
-type LabelValues = BTreeMap<&'static str, LabelValue>;
-
 /// Labels of the cases of a report.
 pub(crate) struct CaseLabels<'a> {
     cases: HashMap<String, &'a Case>,
@@ -322,25 +307,11 @@ pub(crate) fn heading(all: &[Heading], case: &Case) -> String {
     joined(all.iter().filter_map(|heading| heading.label(case)))
 }
 
-/// All axes in the order of labels.
-fn ordered() -> impl Iterator<Item = &'static Axis> {
-    let first = FIRST.iter().filter_map(|name| Axis::named(name));
-    first.chain(AXES.iter().filter(|axis| !FIRST.contains(&axis.name)))
-}
-
-fn phrase(axis: &Axis, case: &Case) -> Option<Phrase> {
-    let (said, short) = match axis.name {
-        "ops" if is_whole(case) => ("all ops".to_string(), "all ops".to_string()),
-        _ => (axis.label(case)?, axis.short_label(case)?),
-    };
-    Some(Phrase { axis: axis.name, said, short })
-}
-
 /// Whether rows that differ only in this axis are meant to be compared. Then each label names its
 /// value, even a usual one.
 fn is_held_against(axis: &Axis, kind: Kind) -> bool {
     axis.baseline.is_some_and(|baseline| baseline.of(kind).is_some())
-        || matches!(axis.domain, Domain::Count(1) | Domain::Rate)
+        || matches!(axis.domain, Domain::Count(1) | Domain::Hosts | Domain::Rate)
         || axis.name == "time"
 }
 
@@ -348,65 +319,6 @@ fn is_held_against(axis: &Axis, kind: Kind) -> bool {
 fn is_of_what_is_written(axis: &Axis, case: &Case) -> bool {
     let only_syncs = case.write().is_some_and(|work| work.op == Op::Sync);
     only_syncs && ["cache", "engine", "block", "pattern", "stride", "every"].contains(&axis.name)
-}
-
-/// Whether each block is moved exactly once: then the block and the file size imply the number.
-fn is_whole(case: &Case) -> bool {
-    case.io().is_some_and(|io| io.ops == io.blocks())
-}
-
-/// The values of a case, without those that have no meaning in it.
-fn values(case: &Case) -> LabelValues {
-    let strided = case.io().is_some_and(|io| io.pattern == Pattern::Strided);
-    let has_vectors = case.memory().is_none_or(|work| work.kernel.has_vectors());
-    let has_meaning = |axis: &&Axis| match axis.name {
-        "stride" => strided,
-        "isa" => has_vectors,
-        _ => true,
-    };
-    let value = |axis: &'static Axis| {
-        let (text, phrase) = match axis.name {
-            "ops" if is_whole(case) => ("all".to_string(), "each block once".to_string()),
-            _ => (axis.shown(case)?, axis.phrase(case)?),
-        };
-        let is_usual =
-            axis.is_quiet(case.kind(), &text) || (axis.name == "peer" && text == OWN_PEER);
-        let is_told = axis.name != "time" && (!is_usual || axis.word(case).is_some());
-        Some((axis.name, LabelValue { text, phrase, is_told }))
-    };
-    AXES.iter().filter(has_meaning).filter_map(value).collect()
-}
-
-/// The values that several cases share; a single case shares nothing.
-fn common(all: &[LabelValues]) -> LabelValues {
-    let mut common = LabelValues::new();
-    if all.len() < 2 {
-        return common;
-    }
-    let mut differing: HashSet<&'static str> = HashSet::new();
-    for (axis, value) in all.iter().flatten() {
-        if common.entry(*axis).or_insert_with(|| value.clone()) != value {
-            differing.insert(*axis);
-        }
-    }
-    common.retain(|axis, _| !differing.contains(axis));
-    common
-}
-
-/// Values in full words, without those that need no mention.
-fn said_of(values: &LabelValues) -> Vec<String> {
-    let told = ordered().filter_map(|axis| values.get(axis.name));
-    told.filter(|value| value.is_told).map(|value| value.phrase.clone()).collect()
-}
-
-/// A hash of a case's values, except for one axis.
-fn all_but(axis: &str, group: &str, values: &LabelValues) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    group.hash(&mut hasher);
-    for (known, value) in values.iter().filter(|(known, _)| **known != axis) {
-        (known, value).hash(&mut hasher);
-    }
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::found::RunFinding;
 use crate::host_round::{HostRound, ending, estimate};
 use crate::middle::median;
 use crate::scaling::{ScalingStep, scaling};
-use crate::straggler::{Clues, HostEvidence, balance, clues, slowest};
+use crate::straggler::{Clues, HostEvidence, balance, clues, severity, slowest};
 use crate::summary::Summary;
 use model::case::Case;
 use model::list::listed;
@@ -388,16 +388,4 @@ fn own(plan: &Plan, assessment: &Assessment, record: &Record) -> Vec<Option<Host
         Some(HostEvidence { verdict: summary.verdict, doubts, findings, clues })
     };
     plan.cases.iter().zip(clues.drain(..)).map(of).collect()
-}
-
-/// How bad a verdict is.
-fn severity(verdict: Verdict) -> u8 {
-    match verdict {
-        Verdict::Sound => 0,
-        Verdict::Doubtful => 1,
-        Verdict::NotRun => 2,
-        Verdict::Unavailable => 3,
-        Verdict::Void => 4,
-        Verdict::Failed => 5,
-    }
 }

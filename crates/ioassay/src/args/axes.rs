@@ -46,7 +46,7 @@ fn flag(axis: &'static Axis) -> Arg {
         .value_name(match axis.domain {
             Domain::Bytes => "SIZE",
             Domain::Time => "TIME",
-            Domain::Count(_) => "N",
+            Domain::Count(_) | Domain::Hosts => "N",
             Domain::Rate => "RATE",
             Domain::Exponent => "THETA",
             Domain::Other | Domain::Names(_) => "NAME",

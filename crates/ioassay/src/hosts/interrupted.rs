@@ -71,7 +71,8 @@ impl InterruptedRun {
             records.iter().map(|it| it.record.header.called.clone().unwrap_or_default()).collect();
         if called != hosts {
             bail!(
-                "the run in '{shown}' is on {}, and this one on {}: name the same, in the same order",
+                "the run in '{shown}' is on {}, and this one on {}: name the same, in the \
+                 same order",
                 called.join(","),
                 hosts.join(",")
             );

@@ -93,9 +93,10 @@ impl Lockstep<'_> {
         let (case, rates) = (&self.plan.cases[index].case, &agenda.rates_of(index));
         let (done, ends) = (agenda.trials(), agenda.ends(self.clock.passed()));
         let next = NextTrial { done, planned, round, ends, case, rates };
+        let own = self.hosts_of(index).into_iter().map(|host| &self.members[host]);
         match self.view.is_hidden() {
             true => self.late.tell_progress(&next, self.clock.here()),
-            false => self.view.trial(self.taking_part(index), &next),
+            false => self.view.trial(own, &next),
         }
     }
 
@@ -207,11 +208,6 @@ impl Lockstep<'_> {
     fn hosts_of(&self, case: usize) -> BTreeSet<usize> {
         let hosts = self.plan.cases[case].case.hosts();
         hosts.numbers(self.members.len() as u32).map(|number| number as usize).collect()
-    }
-
-    /// The hosts that measure a case.
-    fn taking_part(&self, case: usize) -> impl Iterator<Item = &Member> {
-        self.hosts_of(case).into_iter().map(|host| &self.members[host])
     }
 
     /// Why a case is not tried, if it is not.

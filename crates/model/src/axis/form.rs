@@ -68,12 +68,16 @@ fn property(axis: &Axis, kind: Kind) -> Value {
         Domain::Other | Domain::Names(_) => ("string", None),
         Domain::Bytes => ("integer", Some(0)),
         Domain::Count(least) => ("integer", Some(least)),
+        Domain::Hosts => ("integer", Some(1)),
         Domain::Rate => ("integer", Some(1)),
         Domain::Exponent | Domain::Time => ("number", Some(0)),
     };
     let mut property = json!({ "description": axis.meaning, "type": name });
     if axis.is_optional(kind) {
         property["type"] = json!([name, "null"]);
+    }
+    if matches!(axis.domain, Domain::Hosts) {
+        property["type"] = json!([name, "string", "null"]);
     }
     if let Some(least) = least {
         property["minimum"] = least.into();

@@ -20,9 +20,9 @@ pub(super) const SHARE: Axis = Axis {
 pub(super) const HOSTS: Axis = Axis {
     name: "hosts",
     flag: Some("host-count"),
-    meaning: "Which hosts measure the case: so many, the first ones, or one alone. In a recipe: hosts",
+    meaning: "Which hosts measure the case: the first so many, or one (only-2). In a recipe: hosts",
     elsewhere: &["num-hosts"],
-    domain: Domain::Count(1),
+    domain: Domain::Hosts,
     symbols: &[
         ("all", "every host of the run"),
         ("doubling", "1, 2, 4 … up to all of them"),
