@@ -324,6 +324,7 @@ fn is_of_what_is_written(axis: &Axis, case: &Case) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::axis::AXES;
     use model::case::{Advice, Cache, Engine, Io, ReadWork, Work, WriteEngine, WriteWork};
     use model::pattern::Pattern;
     use model::zoo;

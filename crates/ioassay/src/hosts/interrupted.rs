@@ -21,7 +21,7 @@ pub struct InterruptedRun {
     pub records: Vec<Interrupted>,
     /// Where it goes on.
     pub before: JointBefore,
-    plan: Plan,
+    plan: Box<Plan>,
 }
 
 /// What a run did before it was interrupted; nothing if it is new.
@@ -80,7 +80,7 @@ impl InterruptedRun {
         let mut plan = records[0].record.header.plan.clone();
         records.iter().for_each(|it| plan.add_roles(&it.record.header.plan));
         let before = JointBefore::of(&records, &ranks);
-        let mut run = InterruptedRun { before, records, plan };
+        let mut run = InterruptedRun { before, records, plan: Box::new(plan) };
         run.check_left(folder)?;
         // Their trials are known by now, and those of many hosts take much memory.
         run.records.iter_mut().for_each(|it| it.record.trials = Vec::new());
