@@ -285,7 +285,7 @@ impl Plan {
     /// told already.
     pub(crate) fn elsewhere(&self) -> impl Iterator<Item = Skip> {
         let reason = match self.rank {
-            Some(_) => "other hosts of the run measured it",
+            Some(_) => "others of the run measured it",
             None => "only the other side of the gate measured it",
         };
         let told: HashSet<&Case> = self.skips.iter().map(|skip| &skip.case).collect();

@@ -69,7 +69,8 @@ fn said_doubt(run: &Together, doubt: &Doubt, cases: &[&Joint]) -> Text {
             longer
         ),
         Doubt::StartSkew { share: apart } => text!(
-            "StartSkew: the last host began up to {} of a trial after the first; {}{}.",
+            "StartSkew: the last {} began up to {} of a trial after the first; {}{}.",
+            noun(run),
             share(apart),
             match (cases.iter().filter(|it| it.common.is_some()).count(), cases.len()) {
                 (0, _) => "",
@@ -79,8 +80,9 @@ fn said_doubt(run: &Together, doubt: &Doubt, cases: &[&Joint]) -> Text {
             longer
         ),
         Doubt::EndsVary { share: ended } => text!(
-            "EndsVary: time ended the trials of some hosts or rounds ({} of the rounds), and \
+            "EndsVary: time ended the trials of some {} or rounds ({} of the rounds), and \
              their work the others, so another time gives another figure; {}.",
+            plural(noun(run)),
             share(ended),
             longer
         ),

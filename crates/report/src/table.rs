@@ -196,7 +196,7 @@ fn groups<'a>(assessment: &'a Assessment, is_here: &dyn Fn(&Summary) -> bool) ->
         Role::Asked => labels::heading(&assessment.view().group, &summary.case),
         Role::Baseline => "baselines".to_string(),
         Role::Twin => "measured a second time (A/A)".to_string(),
-        Role::Elsewhere => "measured by other hosts".to_string(),
+        Role::Elsewhere => "measured by others".to_string(),
     };
     let is_row = |it: &&Summary| is_here(it) && !is_beside(it, assessment);
     let mut groups = grouped(assessment.measured().filter(is_row), |summary| heading(summary));
