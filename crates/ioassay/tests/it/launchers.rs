@@ -274,7 +274,7 @@ pub(crate) fn check_lost(desk: &Desk, running: Running, host: &str, expected: &s
     let output = running.output();
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(told.contains(&format!("the host {host} was lost: ")), "{told}");
+    assert!(told.contains(&format!("{host} was lost: ")), "{told}");
     assert!(told.contains(expected), "{told}");
     assert!(text(&output.stdout).contains("HostLost"), "{output:?}");
     let end = |path: &Path| desk.sandbox.json(&["report", "--json", argument(path)])["end"].clone();
