@@ -18,7 +18,7 @@ pub fn resolve(axis: &str, text: &str, environment: &Environment) -> Result<Vec<
     let one = |value: String| vec![value];
     Ok(match (axis, text) {
         // On several hosts, this is resolved before (`recipe/hosts.rs`).
-        ("hosts", "doubling") => one("1".to_string()),
+        ("hosts", "doubling" | "each") => one("1".to_string()),
         ("threads", "cores") => one(cores.to_string()),
         // Where none can run, the case beside which they would is skipped.
         ("threads", "apart") => one(company::threads_apart(host).unwrap_or(1).max(1).to_string()),

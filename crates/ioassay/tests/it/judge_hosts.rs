@@ -210,7 +210,8 @@ fn a_command_that_fails_on_one_host_is_refused_with_its_name() {
     ] {
         let more = [more.as_slice(), &["--rounds=1", "--cleanup", cleanup, "--quiet"]].concat();
         let output = run(&desk, "a,b", &more);
-        let host = if expected.contains("host a") { "nothing to measure" } else { "b cannot take part" };
+        let host =
+            if expected.contains("host a") { "nothing to measure" } else { "b cannot take part" };
         check_refusal(&output, &[host, expected]);
         for host in ["a", "b"] {
             let cleaned = desk.sandbox.path(&format!("cleaned-{host}"));
