@@ -37,6 +37,11 @@ pub enum Members {
 }
 
 impl Members {
+    /// Those of a run of which one has this place; hosts, where none is known.
+    pub fn of(rank: Option<Rank>) -> Members {
+        rank.map(|rank| rank.members).unwrap_or_default()
+    }
+
     /// The noun for one of them.
     pub fn noun(self) -> &'static str {
         match self {
@@ -51,6 +56,12 @@ impl Members {
             Members::Hosts => "hosts",
             Members::Directories => "directories",
         }
+    }
+
+    /// `1 host`, `2 directories`.
+    pub fn count(self, number: usize) -> String {
+        let noun = if number == 1 { self.noun() } else { self.plural() };
+        format!("{number} {noun}")
     }
 
     fn are_hosts(&self) -> bool {

@@ -3,10 +3,10 @@
 use crate::concerned::concerned_names;
 use crate::group::{distinct, grouped};
 use crate::labels::CaseLabels;
-use crate::members::noun;
+use crate::members::members;
 use crate::on_hosts;
 use crate::text::{Text, figure, text};
-use crate::words::{self, listed, plural};
+use crate::words::{self, listed};
 use assess::together::{Doubt, Joint, JointHost, Together};
 use model::record::End;
 
@@ -60,7 +60,7 @@ fn said_doubt(run: &Together, doubt: &Doubt, cases: &[&Joint]) -> Text {
                 1 => "one round is".to_string(),
                 several => format!("up to {several} rounds are"),
             },
-            plural(noun(run))
+            members(run).plural()
         ),
         Doubt::ClockUncertain { share: known } => text!(
             "ClockUncertain: a host's clock is known to {} of a trial only, so it is not known \
@@ -70,7 +70,7 @@ fn said_doubt(run: &Together, doubt: &Doubt, cases: &[&Joint]) -> Text {
         ),
         Doubt::StartSkew { share: apart } => text!(
             "StartSkew: the last {} began up to {} of a trial after the first; {}{}.",
-            noun(run),
+            members(run).noun(),
             share(apart),
             match (cases.iter().filter(|it| it.common.is_some()).count(), cases.len()) {
                 (0, _) => "",
@@ -82,7 +82,7 @@ fn said_doubt(run: &Together, doubt: &Doubt, cases: &[&Joint]) -> Text {
         Doubt::EndsVary { share: ended } => text!(
             "EndsVary: time ended the trials of some {} or rounds ({} of the rounds), and \
              their work the others, so another time gives another figure; {}.",
-            plural(noun(run)),
+            members(run).plural(),
             share(ended),
             longer
         ),
@@ -107,7 +107,7 @@ fn lost(run: &Together) -> String {
     };
     let lost: Vec<String> = run.hosts.iter().filter_map(when).collect();
     match lost.is_empty() {
-        true => format!("not all {} measured all rounds", plural(noun(run))),
+        true => format!("not all {} measured all rounds", members(run).plural()),
         false => listed(&lost),
     }
 }

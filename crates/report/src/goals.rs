@@ -2,7 +2,7 @@
 //! it.
 
 use crate::document::Block;
-use crate::grid::{Grid, GridCell, LAST, left, right};
+use crate::grid::{Grid, GridCell, GridColumn, LAST, left, right};
 use crate::labels::CaseLabels;
 use crate::sentence::{Sentence, figure_in};
 use crate::style::Paint;
@@ -134,7 +134,7 @@ fn why_none(must: &Requirement, summary: &Summary) -> &'static str {
 }
 
 /// How values of the goal are written.
-pub(crate) fn format_of(goal: &MetGoal) -> FigureFormat {
+fn format_of(goal: &MetGoal) -> FigureFormat {
     match goal.goal.must.indicator {
         Indicator::Throughput => units::rate,
         Indicator::Iops => per_second,
@@ -153,7 +153,7 @@ fn said_interval(goal: &MetGoal, case: &CaseFit) -> String {
     }
 }
 
-pub(crate) fn interval(goal: &MetGoal, case: &CaseFit) -> String {
+fn interval(goal: &MetGoal, case: &CaseFit) -> String {
     let say = match goal.goal.must.indicator {
         Indicator::Iops => units::scaled,
         _ => format_of(goal),
@@ -165,15 +165,7 @@ pub(crate) fn interval(goal: &MetGoal, case: &CaseFit) -> String {
 /// it. The cases are headings, because the names of some are as wide as a terminal.
 pub(crate) fn table(assessment: &Assessment, labels: &CaseLabels) -> Option<Block> {
     let fit = assessment.conclusions.fit.as_ref()?;
-    let mut grid = Grid::new(vec![
-        left("goal", 0),
-        right("figure", 0),
-        left("95 % CI", LAST),
-        left("must be", 0),
-        left("outcome", 0),
-        left("why", 1),
-        left("source", 2),
-    ]);
+    let mut grid = Grid::new(columns(0).to_vec());
     for summary in &assessment.cases {
         let all = fit.goals.iter().flat_map(|goal| goal.cases.iter().map(move |case| (goal, case)));
         let mut of_case = all.filter(|(_, case)| case.id == summary.id).peekable();
@@ -181,24 +173,46 @@ pub(crate) fn table(assessment: &Assessment, labels: &CaseLabels) -> Option<Bloc
             grid.heading(&labels.name(&summary.id));
         }
         for (goal, case) in of_case {
-            let paint = if case.fit == Decision::Yes { Paint::Plain } else { Paint::Doubt };
-            let texts = [
-                goal.goal.name(),
-                case.value.map_or(NONE.to_string(), format_of(goal)),
-                interval(goal, case),
-                goal.goal.must.to_string(),
-                outcome(case.fit).to_string(),
-                why(case),
-                goal.goal.source.clone().unwrap_or_else(|| "typed".to_string()),
-            ];
-            grid.row(texts.map(|text| GridCell::new(text, paint)).to_vec());
+            let paint = paint(case);
+            grid.row(texts(goal, case).map(|text| GridCell::new(text, paint)).to_vec());
         }
     }
     Some(Block::table(grid, []))
 }
 
+/// The columns of a table of goals; a narrow one omits the name of the goal by its `rank`.
+pub(crate) fn columns(rank: u8) -> [GridColumn; 7] {
+    [
+        left("goal", rank),
+        right("figure", 0),
+        left("95 % CI", LAST),
+        left("must be", 0),
+        left("outcome", 0),
+        left("why", 1),
+        left("source", 2),
+    ]
+}
+
+/// Their texts for a case.
+pub(crate) fn texts(goal: &MetGoal, case: &CaseFit) -> [String; 7] {
+    [
+        goal.goal.name(),
+        case.value.map_or(NONE.to_string(), format_of(goal)),
+        interval(goal, case),
+        goal.goal.must.to_string(),
+        outcome(case.fit).to_string(),
+        why(case),
+        goal.goal.source.clone().unwrap_or_else(|| "typed".to_string()),
+    ]
+}
+
+/// How they look.
+pub(crate) fn paint(case: &CaseFit) -> Paint {
+    if case.fit == Decision::Yes { Paint::Plain } else { Paint::Doubt }
+}
+
 /// Why an interval does not decide.
-pub(crate) fn why(case: &CaseFit) -> String {
+fn why(case: &CaseFit) -> String {
     let finding = case.finding.map(|code| format!(" ({code})")).unwrap_or_default();
     case.why.map_or(String::new(), |why| format!("{why}{finding}"))
 }

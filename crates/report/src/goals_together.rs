@@ -1,14 +1,13 @@
 //! The goals of a run on several hosts, or in several directories: each must meet them by itself.
 
 use crate::document::Block;
-use crate::goals::{format_of, interval, outcome, why};
-use crate::grid::{Grid, GridCell, LAST, left, right};
+use crate::goals::{columns, paint, texts};
+use crate::grid::{Grid, GridCell, left};
 use crate::labels::CaseLabels;
-use crate::members::noun;
-use crate::style::Paint;
+use crate::members::members;
 use crate::text::{Text, figure, text};
-use crate::words::{NONE, count, listed, short};
-use assess::conclusions::fit::{CaseFit, MetGoal};
+use crate::words::{count, listed, short};
+use assess::conclusions::fit::MetGoal;
 use assess::decision::Decision;
 use assess::together::{HostFit, Together};
 
@@ -16,10 +15,10 @@ use assess::together::{HostFit, Together};
 pub(crate) fn answer(run: &Together) -> Option<Text> {
     let fit = run.fit()?;
     let goals = run.fits.first().map_or(0, |host| host.fit.goals.len());
-    let (goals, members) = (count(goals, "goal"), count(run.fits.len(), noun(run)));
+    let (goals, all) = (count(goals, "goal"), members(run).count(run.fits.len()));
     let who = figure(listed(&telling(run, fit)));
     Some(match fit {
-        Decision::Yes => text!("Fit: {} of {} met.", goals, figure(members)),
+        Decision::Yes => text!("Fit: {} of {} met.", goals, figure(all)),
         Decision::No => text!("Not fit: {}.", who),
         Decision::Undecided => text!("It cannot tell whether this is fit: {}.", who),
     })
@@ -42,21 +41,14 @@ fn telling(run: &Together, fit: Decision) -> Vec<String> {
 /// For each case a row for each goal and host.
 pub(crate) fn table(run: &Together, names: &CaseLabels) -> Option<Block> {
     run.fit()?;
-    let mut grid = Grid::new(vec![
-        left(noun(run), 0),
-        left("goal", 1),
-        right("figure", 0),
-        left("95 % CI", LAST),
-        left("must be", 0),
-        left("outcome", 0),
-        left("why", 1),
-        left("source", 2),
-    ]);
+    let first = left(members(run).noun(), 0);
+    let mut grid = Grid::new([first].into_iter().chain(columns(1)).collect());
     for joint in &run.cases {
-        let of_case = |host: &HostFit| -> Vec<(String, MetGoal, CaseFit)> {
+        let of_case = |host: &HostFit| -> Vec<Vec<GridCell>> {
             let of_goal = |goal: &MetGoal| {
                 let case = goal.cases.iter().find(|case| case.id == joint.id)?;
-                Some((host.host.clone(), goal.clone(), case.clone()))
+                let texts = [host.host.clone()].into_iter().chain(texts(goal, case));
+                Some(texts.map(|text| GridCell::new(text, paint(case))).collect())
             };
             host.fit.goals.iter().filter_map(of_goal).collect()
         };
@@ -64,20 +56,7 @@ pub(crate) fn table(run: &Together, names: &CaseLabels) -> Option<Block> {
         if !rows.is_empty() {
             grid.heading(&names.name(&joint.id));
         }
-        for (host, goal, case) in rows {
-            let paint = if case.fit == Decision::Yes { Paint::Plain } else { Paint::Doubt };
-            let texts = [
-                host,
-                goal.goal.name(),
-                case.value.map_or(NONE.to_string(), format_of(&goal)),
-                interval(&goal, &case),
-                goal.goal.must.to_string(),
-                outcome(case.fit).to_string(),
-                why(&case),
-                goal.goal.source.clone().unwrap_or_else(|| "typed".to_string()),
-            ];
-            grid.row(texts.map(|text| GridCell::new(text, paint)).to_vec());
-        }
+        rows.into_iter().for_each(|row| grid.row(row));
     }
     Some(Block::table(grid, []))
 }

@@ -1,13 +1,29 @@
 //! The hops of a path in words.
 
 use crate::words::listed;
-use assess::path::{is_contradictory, link_words};
+use assess::path::{SharedHops, is_contradictory, link_words, shared_hops};
 use model::evidence::{Limit, Limited};
 use model::path::{
     ArrayHop, Bus, DiskHop, FileSystemHop, Hop, HopKind, InterfaceHop, LinkHop, MappedHop,
     MappedMaker, WriteCache,
 };
 use model::units::{bytes, bytes_rounded, degrees, percent, rate, scaled};
+
+/// What several paths have in common, a sentence for each set of them: `a and b both use the disk
+/// sda (at most 600 MB/s: SATA 6 Gb/s of ata1). What goes to one takes from the others.`
+pub(crate) fn said_shared<'a>(
+    tops: &[&Hop],
+    is_guest: bool,
+    name: &dyn Fn(usize) -> &'a str,
+) -> Vec<String> {
+    let said = |shared: SharedHops| {
+        let names: Vec<&str> = shared.paths.iter().map(|path| name(*path)).collect();
+        let share = if names.len() == 2 { "both" } else { "all" };
+        let (names, words) = (listed(&names), shared.words());
+        format!("{names} {share} use {words}. What goes to one takes from the others.")
+    };
+    shared_hops(tops, is_guest).into_iter().map(said).collect()
+}
 
 /// What a hop is, in a few words, with what control groups allow on it.
 pub(crate) fn what(hop: &Hop, is_guest: bool) -> String {

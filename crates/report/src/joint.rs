@@ -5,7 +5,7 @@ use crate::concerned::rows_of;
 use crate::document::FindingBlock;
 use crate::group::grouped;
 use crate::labels::CaseLabels;
-use crate::members::noun;
+use crate::members::members;
 use crate::text::{Text, case, figure, text};
 use crate::words::{self, DOUBTFUL, FigureFormat, count, percent, severity_paint, short};
 use assess::finding::{Code, Verdict};
@@ -146,7 +146,7 @@ pub(crate) fn paths(run: &Together, names: &CaseLabels) -> Option<Text> {
     let whole = known
         .iter()
         .filter_map(|(joint, paths)| Some((*joint, paths.bytes_per_second?, paths.share?)));
-    let hosts = |joint: &Joint| count(joint.hosts.len(), noun(run));
+    let hosts = |joint: &Joint| members(run).count(joint.hosts.len());
     let name = |joint: &Joint| case(&joint.id, &|id| names.name(id));
     if let Some((joint, most, share)) = whole.max_by(|a, b| a.2.total_cmp(&b.2)) {
         let mark = if are_doubtful(joint) { DOUBTFUL.to_string() } else { String::new() };
@@ -179,7 +179,7 @@ fn left_out(run: &Together, hosts: Option<u32>) -> Option<Text> {
             "{} of the {} with {} {} no valid figure.",
             without,
             count(all().count(), "case"),
-            count(hosts as usize, noun(run)),
+            members(run).count(hosts as usize),
             if without == 1 { "has" } else { "have" }
         )
     })

@@ -9,14 +9,14 @@ use model::taking_part::TakingPart;
 /// The axis that says which of them measure a case.
 pub(crate) const AXIS: &str = "hosts";
 
-/// `host`, or `directory`.
-pub(crate) fn noun(run: &Together) -> &'static str {
-    run.rank.map_or(Members::Hosts, |rank| rank.members).noun()
+/// What took part in a run.
+pub(crate) fn members(run: &Together) -> Members {
+    Members::of(run.rank)
 }
 
 /// Whether they are directories of one machine.
 pub(crate) fn are_directories(rank: Option<Rank>) -> bool {
-    rank.is_some_and(|rank| rank.members == Members::Directories)
+    Members::of(rank) == Members::Directories
 }
 
 /// The names of those who take part, if they are known.

@@ -2,7 +2,7 @@
 
 use crate::document::{Block, Document, FindingBlock, Paragraph, Remark, Section};
 use crate::grid::{Grid, GridCell, left, right};
-use crate::hop::what;
+use crate::hop::{said_shared, what};
 use crate::json::{pretty, schema_of};
 use crate::picture::of_paths;
 use crate::platform;
@@ -10,7 +10,7 @@ use crate::style::{BRANCH, Paint};
 use crate::text::{Text, figure, text};
 use crate::words::{NONE, count, listed};
 use assess::finding::Finding;
-use assess::path::{Allowance, JudgedPath, SharedHops, may_rest, shared_hops};
+use assess::path::{Allowance, JudgedPath, may_rest};
 use assess::platform::JudgedPlatform;
 use model::path::{Hop, HopKind, MediumPath};
 use model::units::rate;
@@ -98,15 +98,9 @@ fn by_direction(asked: &str, judged: &JudgedPath) -> Text {
 fn shared(all: &[(MediumPath, JudgedPath)]) -> Vec<Paragraph> {
     let tops: Vec<&Hop> = all.iter().map(|(path, _)| &path.top).collect();
     let is_guest = all.iter().any(|(path, _)| path.hypervisor.is_some());
-    let said = |shared: SharedHops| {
-        let names: Vec<&str> =
-            shared.paths.iter().map(|path| all[*path].0.asked.as_str()).collect();
-        let share = if names.len() == 2 { "both" } else { "all" };
-        let (names, words) = (listed(&names), shared.words());
-        let text = format!("{names} {share} use {words}. What goes to one takes from the others.");
-        Paragraph::plain(Text::from(text))
-    };
-    shared_hops(&tops, is_guest).into_iter().map(said).collect()
+    let name = |path: usize| all[path].0.asked.as_str();
+    let said = |text| Paragraph::plain(Text::from(text));
+    said_shared(&tops, is_guest, &name).into_iter().map(said).collect()
 }
 
 /// How much is odd about the machine, if anything is.

@@ -11,7 +11,7 @@ use crate::grid::{Grid, GridCell, left, right};
 use crate::group::grouped;
 use crate::joint::{called, finding, paths, rate_of, scaling};
 use crate::labels::CaseLabels;
-use crate::members::{are_directories, noun};
+use crate::members::{are_directories, members};
 use crate::on_hosts;
 use crate::picture::hosts as pictured;
 use crate::style::Paint;
@@ -69,7 +69,7 @@ fn heads(run: &Together) -> Vec<String> {
         });
         format!("{os} · {}{place}", count(*cores as usize, "core"))
     };
-    let hosts = count(run.hosts.len() + run.missing.len(), noun(run));
+    let hosts = members(run).count(run.hosts.len() + run.missing.len());
     let all = match on_hosts::are_commands(run) {
         true => format!(
             "{hosts} in lockstep: all start each run at the same moment; each has its own figures"
@@ -148,13 +148,10 @@ fn table(run: &Together, names: &CaseLabels) -> Grid {
     let rank = |is_told: bool, rank| if is_told { 0 } else { rank };
     let is_lost = has(|doubt| matches!(doubt, Doubt::HostLost { .. }));
     let is_apart = has(|doubt| matches!(doubt, Doubt::StartSkew { .. }));
-    let (members, slowest) = match are_directories(run.rank) {
-        true => ("directories", "slowest"),
-        false => ("hosts", "slowest host"),
-    };
+    let slowest = if are_directories(run.rank) { "slowest" } else { "slowest host" };
     let mut grid = Grid::new(vec![
         left("case", 0),
-        right(members, rank(is_lost, 1)),
+        right(members(run).plural(), rank(is_lost, 1)),
         right("together", 0),
         right("95 %", 3),
         right("all active", rank(is_apart, 2)),

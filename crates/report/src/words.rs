@@ -241,17 +241,9 @@ pub(crate) fn ns(value: Option<f64>) -> String {
     value.map_or(NONE.to_string(), units::nanoseconds)
 }
 
-/// `1 row`, `3 rows`, `2 directories`.
+/// `1 row`, `3 rows`.
 pub(crate) fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("{number} {noun}") } else { format!("{number} {}", plural(noun)) }
-}
-
-/// `rows`, `directories`.
-pub(crate) fn plural(noun: &str) -> String {
-    match noun.strip_suffix("ry") {
-        Some(stem) => format!("{stem}ries"),
-        None => format!("{noun}s"),
-    }
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 /// What is said of a number, unless it is 0.

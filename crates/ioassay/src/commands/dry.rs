@@ -88,7 +88,7 @@ pub fn show_on_hosts(
 
 /// What those who take part in a plan are.
 pub fn members_of(plan: &Plan) -> Members {
-    plan.rank.map_or(Members::Hosts, |rank| rank.members)
+    Members::of(plan.rank)
 }
 
 /// Says how long a run on several hosts will take, if that is long.
