@@ -138,11 +138,18 @@ impl Options {
         // The tests' debug build already exists, and an emulated machine runs it in the same time.
         let is_needed = machines.iter().any(is_arm);
         let arm64 = is_needed.then(|| programs::ioassay_for_arm(Build::Tests)).transpose()?;
+        let arm64 = arm64.map(|built| self.stripped(&built, "aarch64-linux-gnu-strip", "arm64"));
         let built = programs::ioassay(Build::Tests)?;
-        let amd64 = self.folder.join("ioassay");
+        let amd64 = self.stripped(&built, "strip", "amd64")?;
+        Ok(LabProgram { amd64, arm64: arm64.transpose()? })
+    }
+
+    /// The program that was `built`, in a size that machines have room for.
+    fn stripped(&self, built: &Path, strip: &str, arch: &str) -> Result<PathBuf> {
+        let stripped = self.folder.join(format!("ioassay-{arch}"));
         let shell = Shell::new()?;
-        cmd!(shell, "strip -o {amd64} {built}").quiet().run()?;
-        Ok(LabProgram { amd64, arm64 })
+        cmd!(shell, "{strip} -o {stripped} {built}").quiet().run()?;
+        Ok(stripped)
     }
 
     /// Boots the machines and returns their results in order.
