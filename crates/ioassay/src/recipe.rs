@@ -597,9 +597,8 @@ mod tests {
                 let has_null = plan.cases.iter().any(|planned| is_null(&planned.case));
                 // Several hosts are held against one, not against what bounds each, and nothing
                 // bounds a call on a name. Applications have goals, or their ways are compared.
-                let of_applications = [
-                    "etcd", "postgres", "sqlite", "kafka", "vm-image", "checkpoint", "model-load",
-                ];
+                let of_applications =
+                    ["etcd", "postgres", "sqlite", "kafka", "vm-image", "checkpoint", "model-load"];
                 let has_none =
                     ["cluster", "metadata"].contains(name) || of_applications.contains(name);
                 assert_eq!(recipe.ceilings, !has_none, "{name}");

@@ -13,7 +13,7 @@ use assess::conclusions::fit::{CaseFit, Fit, MetGoal, Unfit};
 use assess::decision::Decision;
 use assess::latency::UNSENT_NS;
 use assess::summary::Summary;
-use model::goal::{Indicator, Requirement};
+use model::goal::Indicator;
 use model::units;
 
 /// The word for whether goals are met.

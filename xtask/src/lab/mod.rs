@@ -19,7 +19,7 @@ use clap::Args;
 use guest::Booted;
 use image::Images;
 use scenario::{Machine, Scenario};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
 /// The document, relative to the workspace, and its part with the rows.

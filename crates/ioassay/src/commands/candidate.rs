@@ -81,7 +81,11 @@ impl CandidateHost {
         look: fn(PathBuf) -> Order,
     ) -> Result<Vec<CandidateHost>> {
         let ask = |((called, agent), directory): ((String, Result<Remote>), &'a Path)| {
-            (called.clone(), directory, CandidateHost::ask(called, agent, look(directory.to_path_buf())))
+            (
+                called.clone(),
+                directory,
+                CandidateHost::ask(called, agent, look(directory.to_path_buf())),
+            )
         };
         let asked: Vec<_> = started.into_iter().zip(directories).map(ask).collect();
         let (mut guests, mut bad) = (Vec::new(), Vec::new());

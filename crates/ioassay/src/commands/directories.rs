@@ -136,11 +136,7 @@ fn called(directories: &[PathBuf]) -> Result<Vec<String>> {
             .canonicalize()
             .with_context(|| format!("failed to find '{}'", directory.display()))?;
         if let Some(first) = known.insert(path, directory) {
-            bail!(
-                "'{}' and '{}' are one: name each once",
-                first.display(),
-                directory.display()
-            );
+            bail!("'{}' and '{}' are one: name each once", first.display(), directory.display());
         }
     }
     Ok(directories.iter().map(|directory| directory.display().to_string()).collect())

@@ -31,8 +31,8 @@ use place::{host_of, source_of};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
-pub(super) use target::check_place;
-use target::{in_directory, read_parts, target_of};
+pub(super) use target::{check_place, read_parts};
+use target::{in_directory, target_of};
 
 /// The parsed question.
 #[derive(Debug)]

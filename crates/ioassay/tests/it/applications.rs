@@ -51,13 +51,15 @@ fn sqlite_commits_as_its_recipe_does() {
     let test = "sqlite_commits_as_its_recipe_does";
     let Some(sandbox) = on_disk(test, &["sqlite3", "strace"]) else { return };
     for mode in ["delete", "truncate", "persist"] {
-        let [before, update] = ["create table t(a, b); insert into t values(1, 0)", "update t set b = b + 1"];
+        let [before, update] =
+            ["create table t(a, b); insert into t values(1, 0)", "update t set b = b + 1"];
         let run = |sql: String| {
             let done = sandbox.start("sqlite3").args(["db", &sql]).output().unwrap();
             assert!(done.status.success(), "{done:?}");
         };
         run(format!("pragma journal_mode = {mode}; {before}"));
-        let sql = format!("pragma journal_mode = {mode}; pragma synchronous = full; {update}; {update}");
+        let sql =
+            format!("pragma journal_mode = {mode}; pragma synchronous = full; {update}; {update}");
         let theirs = transaction(&sandbox, &["sqlite3", "db", &sql], "/db");
         std::fs::remove_file(sandbox.path("db")).unwrap();
         let atomic = format!("--atomic=journal-{mode}");
@@ -95,7 +97,13 @@ fn step(line: &str, file: &str) -> Option<String> {
         _ => return None,
     };
     let bytes = bytes_of(line).filter(|_| call == "pwrite64");
-    Some([call, what.into()].into_iter().chain(bytes.map(|it| it.to_string())).collect::<Vec<_>>().join(" "))
+    Some(
+        [call, what.into()]
+            .into_iter()
+            .chain(bytes.map(|it| it.to_string()))
+            .collect::<Vec<_>>()
+            .join(" "),
+    )
 }
 
 /// The bytes of `pwrite64(7</x/db>, "..."..., 4096, 8192) = 4096`.

@@ -128,7 +128,10 @@ fn what_directories_cannot_do_is_refused() {
     refuse(&[recipe, "a", "b", "--files=shared"], &["several directories have no file in common"]);
     std::fs::write(sandbox.path("file"), "").unwrap();
     refuse(&[recipe, "a", "file"], &["file cannot take part", "is a file: name a directory"]);
-    refuse(&[recipe, "a", "b", "--length=1MiB"], &["--length does not go with several directories"]);
+    refuse(
+        &[recipe, "a", "b", "--length=1MiB"],
+        &["--length does not go with several directories"],
+    );
     check_left(&sandbox, &["a", "b", "file"]);
 }
 

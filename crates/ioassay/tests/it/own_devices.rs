@@ -356,6 +356,8 @@ fn a_device_is_read_in_place_of_a_directory() {
     let report = device.sandbox.json(&[&run[..], &quick].concat());
     assert_eq!(report["cases"][0]["case"]["size_bytes"], 4 << 20, "{report:#}");
     assert_eq!(report["cases"][0]["served_by"], "device", "{report:#}");
-    device.sandbox.refuses(&["run", "read-methods", ".", "--length=4MiB"], &["--length reads a part"]);
+    device
+        .sandbox
+        .refuses(&["run", "read-methods", ".", "--length=4MiB"], &["--length reads a part"]);
     assert!(device.is_as_it_was(), "it was written");
 }

@@ -48,7 +48,7 @@ pub(super) fn target_of(args: &RunArgs, recipe: &Recipe, changes: &mut Changes) 
 ///
 /// # Errors
 /// If an offset is invalid or too large, or the parts overlap.
-pub(super) fn read_parts(changes: &mut Changes, own: &OwnFile) -> Result<()> {
+pub(in crate::commands) fn read_parts(changes: &mut Changes, own: &OwnFile) -> Result<()> {
     let texts = changes.axes.get(OFFSET).map_or(Vec::new(), ValueList::texts);
     let offsets = texts.iter().map(|text| axis::parse_offset(text));
     let length = own.length_from(&offsets.collect::<Result<BTreeSet<u64>, _>>()?)?;
