@@ -9,7 +9,7 @@ mod caching;
 mod own;
 
 use self::caching::CachedBy;
-pub use self::own::{OwnFile, is_block_device};
+pub use self::own::OwnFile;
 use crate::device::ExclusiveDisk;
 use crate::directory::{Directory, OwnName};
 use crate::progress::Progress;

@@ -182,7 +182,6 @@ impl Site<'_> {
         let mut job = stage.job(case, seed, self.plan.part(case));
         job.shape = chosen(self.calibrated, case.walk());
         job.cpus = beside::cpus(self.plan, case);
-        job.folder = files.folder_of_journal(case)?;
         let outcome = self.outcome(left, &job, &stage, (case, files), &mut trial);
         trial.outcome = outcome.inspect_err(|_| self.undo(&stage))?;
         trial.outcome = worded(trial.outcome, |reason| match &*case.peer {

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The version that both sides must use.
-pub const PROTOCOL: u32 = 7;
+pub const PROTOCOL: u32 = 6;
 
 /// Maximum length of a line in bytes: a command may use sixty thousand files in its rehearsal.
 pub const LINE_BYTES_MAX: u64 = 64 << 20;
@@ -35,11 +35,6 @@ pub enum Order {
     Look {
         /// The directory.
         directory: PathBuf,
-    },
-    /// Inspect this machine and a block device, which is only read: [`Answer::Place`].
-    LookAtDevice {
-        /// The device.
-        device: PathBuf,
     },
     /// Create an empty file of this name there, and remove it at your end: [`Answer::Done`].
     Mark {
@@ -294,7 +289,6 @@ mod tests {
             Order::Alive,
             Order::Ping,
             Order::Look { directory: "/data".into() },
-            Order::LookAtDevice { device: "/dev/sda".into() },
             Order::Mark { directory: "/data".into(), name: name.clone() },
             Order::Find { directory: "/data".into(), name },
             Order::First { directory: "/data".into(), prefix: "a".to_owned() },

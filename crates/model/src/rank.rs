@@ -34,8 +34,6 @@ pub enum Members {
     Hosts,
     /// Directories of this machine.
     Directories,
-    /// Block devices of this machine, which are only read.
-    Devices,
 }
 
 impl Members {
@@ -49,7 +47,6 @@ impl Members {
         match self {
             Members::Hosts => "host",
             Members::Directories => "directory",
-            Members::Devices => "device",
         }
     }
 
@@ -58,7 +55,6 @@ impl Members {
         match self {
             Members::Hosts => "hosts",
             Members::Directories => "directories",
-            Members::Devices => "devices",
         }
     }
 

@@ -94,10 +94,7 @@ fn contended(context: &Context) -> Option<Draft> {
         "{who} waited for a processor for {} of {whose} time, while others ran on it",
         percent(share)
     );
-    let remedy = "stop other programs, or use fewer threads. Threads of the OS that encrypt, \
-                  compress or check data for the storage (kworker) cannot be stopped: they are a \
-                  part of what it costs";
-    Draft::sized(share, severity, message, remedy)
+    Draft::sized(share, severity, message, "stop other programs, or use fewer threads")
 }
 
 /// The hypervisor took CPU time away (docs/method).

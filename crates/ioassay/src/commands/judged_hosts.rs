@@ -3,7 +3,7 @@
 
 mod reference;
 
-use super::candidate::{CandidateHost, look_at_directory};
+use super::candidate::CandidateHost;
 use super::hosts::{HOSTS, check_form, late, place_of, refuse_output, way_of};
 use super::joint_destination::JointDestination;
 use super::joint_report::{Shown, show};
@@ -83,7 +83,7 @@ impl JointTask<'_> {
         orphans::adopt();
         let Agents { each, refused, hold: _hold } = way.start(stop)?;
         refused.iter().try_for_each(|refused| tell(&format!("note: {refused}")))?;
-        let mut guests = CandidateHost::look_all(each, repeat(directory), look_at_directory)?;
+        let mut guests = CandidateHost::look_all(each, repeat(directory))?;
         tell_doubts(&guests)?;
         let then = into.resumed().map_or(&[][..], |run| &run.records);
         if !output.quiet && asked.of_host.rehearses && then.is_empty() {
