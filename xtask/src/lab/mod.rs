@@ -137,11 +137,13 @@ impl Options {
         };
         // The tests' debug build already exists, and an emulated machine runs it in the same time.
         let is_needed = machines.iter().any(is_arm);
-        let arm64 = is_needed.then(|| programs::ioassay_for_arm(Build::Tests)).transpose()?;
-        let arm64 = arm64.map(|built| self.stripped(&built, "aarch64-linux-gnu-strip", "arm64"));
-        let built = programs::ioassay(Build::Tests)?;
-        let amd64 = self.stripped(&built, "strip", "amd64")?;
-        Ok(LabProgram { amd64, arm64: arm64.transpose()? })
+        let for_arm = || {
+            let built = programs::ioassay_for_arm(Build::Tests)?;
+            self.stripped(&built, "aarch64-linux-gnu-strip", "arm64")
+        };
+        let arm64 = is_needed.then(for_arm).transpose()?;
+        let amd64 = self.stripped(&programs::ioassay(Build::Tests)?, "strip", "amd64")?;
+        Ok(LabProgram { amd64, arm64 })
     }
 
     /// The program that was `built`, in a size that machines have room for.
