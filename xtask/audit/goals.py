@@ -73,7 +73,10 @@ def has(case, axis, text):
 def of_case(must, row):
     value, low, high, is_enough, is_exceeded = figure(must, row)
     word, why = decide(must, row, (value, low, high), is_enough, is_exceeded)
-    return {"id": row.id, "fit": word, "value": value, "low": low, "high": high, "why": why}
+    histogram = must.tail and histogram_of(must, row)
+    return {"id": row.id, "fit": word, "value": value, "low": low, "high": high, "why": why,
+            "operations": (histogram.count if histogram else 0) if must.tail else None,
+            "operations_needed": -(-ABOVE_SOLID * PARTS // must.tail) if must.tail else None}
 
 
 def figure(must, row):

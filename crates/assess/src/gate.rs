@@ -33,14 +33,16 @@ pub struct Rule {
     pub limit: f64,
 }
 
-/// What can be held against another run.
-const GATED: [Indicator; 5] = [
-    Indicator::Throughput,
-    Indicator::Time,
-    Indicator::Latency(Tail::P99),
-    Indicator::Sync(Tail::P99),
-    Indicator::Cpu,
-];
+/// Whether the figure can be held against another run's: each trial has it.
+fn is_gated(watched: Indicator) -> bool {
+    match watched {
+        Indicator::Throughput | Indicator::Time | Indicator::Cpu => true,
+        Indicator::Iops => false,
+        Indicator::Latency(tail) | Indicator::Sync(tail) => {
+            [Tail::P50, Tail::P99, Tail::P99_9].contains(&tail)
+        }
+    }
+}
 
 /// The largest limit of what is added: a hundred times as much is no gate.
 const MOST: f64 = 100.0;
@@ -49,7 +51,8 @@ const MOST: f64 = 100.0;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' is not a limit: write WHAT > N%, where WHAT is slower (or throughput), time (of \
-     commands), p99, sync p99 or cpu, and N is from 0 to below 100, or for times and cpu to {most}",
+     commands), cpu, or p50, p99 or p99.9 of operations or (sync p99) of syncs, and N is from 0 to \
+     below 100, or for times and cpu to {most}",
     most = MOST * 100.0
 )]
 pub struct RuleError(String);
@@ -65,7 +68,7 @@ impl FromStr for Rule {
             "slower" => Indicator::Throughput,
             other => other.parse().map_err(|()| error())?,
         };
-        if !GATED.contains(&watched) {
+        if !is_gated(watched) {
             return Err(error());
         }
         let percent = limit.trim().strip_suffix('%').ok_or_else(error)?;
@@ -296,7 +299,7 @@ fn logs(case: &Summary, plan: &Plan, watched: Indicator) -> (Vec<Round>, usize) 
     (logs, unmeasured)
 }
 
-/// The figure of a trial: of percentiles, those of [`GATED`].
+/// The figure of a trial.
 fn value(case: &Case, figures: &Figures, watched: Indicator) -> Option<f64> {
     // What never began has no response time.
     let ns = |ns: Option<u64>| ns.filter(|ns| *ns != UNSENT_NS).map(|ns| ns as f64);
@@ -304,9 +307,9 @@ fn value(case: &Case, figures: &Figures, watched: Indicator) -> Option<f64> {
         // What only syncs moves no bytes.
         Indicator::Throughput | Indicator::Iops => figures.throughput.or(figures.iops),
         Indicator::Time => case.command().and(figures.iops).map(|rate| NS_PER_SECOND / rate),
-        Indicator::Latency(_) if case.is_open() => ns(figures.responses.p99_ns),
-        Indicator::Latency(_) => ns(figures.latencies.p99_ns),
-        Indicator::Sync(_) => ns(figures.syncs.p99_ns),
+        Indicator::Latency(tail) if case.is_open() => ns(figures.responses.percentile(tail)),
+        Indicator::Latency(tail) => ns(figures.latencies.percentile(tail)),
+        Indicator::Sync(tail) => ns(figures.syncs.percentile(tail)),
         Indicator::Cpu => Some(ns(figures.working_cpu_ns)? / (figures.ops.max(1)) as f64),
     }
 }
@@ -329,6 +332,8 @@ mod tests {
         check("cpu > 10%", Indicator::Cpu, 0.1);
         check("time > 105%", Indicator::Time, 1.05);
         check("p99 > 200%", Indicator::Latency(Tail::P99), 2.0);
+        check("p50 > 5%", Indicator::Latency(Tail::P50), 0.05);
+        check("sync p99.9 > 5%", Indicator::Sync(Tail::P99_9), 0.05);
         check("sync p99 > 10000%", Indicator::Sync(Tail::P99), 100.0);
         for refused in [
             "",
@@ -340,7 +345,7 @@ mod tests {
             "cpu > -1%",
             "cpu > inf%",
             "iops > 5%",
-            "p50 > 5%",
+            "p90 > 5%",
             "> 5%",
         ] {
             let error = refused.parse::<Rule>().unwrap_err().to_string();

@@ -30,7 +30,7 @@ pub struct Percentile {
 }
 
 /// Minimum number of operations above a percentile (docs/method).
-pub(crate) const ABOVE_MIN: u64 = 10;
+pub const ABOVE_MIN: u64 = 10;
 /// With this many operations above it, a percentile is solid (docs/method).
 pub(crate) const ABOVE_SOLID: u64 = 100;
 const PARTS: u64 = 10_000;
@@ -145,6 +145,11 @@ impl Distribution {
         let low = below.unwrap_or(index).min(ranked[0]);
         let high = above.unwrap_or(last).max(ranked[1]);
         Some((self.all.value(low), self.all.value(high)))
+    }
+
+    /// How many operations it has.
+    pub(crate) fn operations(&self) -> u64 {
+        self.all.count()
     }
 
     /// Whether it has enough units for a decision about a limit.

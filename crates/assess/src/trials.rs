@@ -10,6 +10,7 @@ use crate::writing::{acknowledged_of, is_durable};
 use model::command::Exit;
 use model::evidence::Evidence;
 use model::generation::PagesRead;
+use model::goal::Tail;
 use model::sample::Latencies;
 
 /// The status of a trial.
@@ -56,6 +57,16 @@ impl TrialLatencies {
             p99_ns: percentile_ns(all, 100),
             p99_9_ns: percentile_ns(all, 10),
             max_ns: (all.count() > 0).then_some(all.max_ns),
+        }
+    }
+
+    /// The percentile that all but `tail` do not exceed, if it is one of these.
+    pub fn percentile(&self, tail: Tail) -> Option<u64> {
+        match tail {
+            Tail::P50 => self.p50_ns,
+            Tail::P99 => self.p99_ns,
+            Tail::P99_9 => self.p99_9_ns,
+            _ => None,
         }
     }
 }

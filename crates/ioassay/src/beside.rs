@@ -70,6 +70,7 @@ impl<'a> Companion<'a> {
             seed: mix(of_case.seed ^ (number + 1)),
             file: file.map(|file| file.path().to_path_buf()),
             source: None,
+            folder: None,
             shared: contents,
             shape: chosen(calibrated, actor.case.walk()),
             launch: None,

@@ -74,6 +74,9 @@ pub fn refusal(case: &Case, disk: &ExclusiveDisk) -> Option<String> {
     if work.op == Op::Copy {
         return Some("op copy can't write to a device: name a directory".to_string());
     }
+    if work.atomic.journal().is_some() {
+        return Some("a device has no room for a rollback journal: name a directory".to_string());
+    }
     if work.io.cache == Cache::Warm {
         return Some(
             "warming a device would read all of it: use cache as-is, cold or direct".into(),

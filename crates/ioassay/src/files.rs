@@ -1,11 +1,13 @@
 //! All files of a run: those it reads, those it overwrites, and where it creates others.
 
 mod needs;
+mod target;
+
+pub use target::{Target, storage_in};
 
 use self::needs::{FileNeeds, needed_actors, read_parts_of};
-use crate::device::ExclusiveDisk;
 use crate::directory::{Directory, Remains};
-use crate::fixture::{FilePurpose, OwnFile, Stay, TestFile};
+use crate::fixture::{FilePurpose, Stay, TestFile};
 use crate::names::NameFolders;
 use crate::progress::Progress;
 use crate::scratch::Scratch;
@@ -21,20 +23,8 @@ use model::part::Whose;
 use model::plan::Plan;
 use report::SpaceNeed;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::rc::Rc;
-
-/// The target of the measurement.
-#[derive(Debug)]
-pub enum Target {
-    /// Memory: no file is used.
-    Memory,
-    /// Test files in this directory.
-    Directory(Rc<Directory>),
-    /// A user's own file, which is never written.
-    File(OwnFile),
-    /// A block device, whose entire content may be lost.
-    Device(ExclusiveDisk),
-}
 
 /// The files of a run.
 #[derive(Debug, Default)]
@@ -287,6 +277,16 @@ impl Files {
         }
     }
 
+    /// The folder in which `case` creates its rollback journal, if it has one.
+    ///
+    /// # Errors
+    /// If the folder cannot be created.
+    pub fn folder_of_journal(&self, case: &Case) -> Result<Option<PathBuf>> {
+        let is_journaled = case.write().is_some_and(|work| work.atomic.journal().is_some());
+        let directory = self.directory.as_ref().filter(|_| is_journaled);
+        directory.map(|directory| directory.create_directories([])).transpose()
+    }
+
     /// The file of the actor with this name.
     pub fn of_actor(&self, name: &str) -> Option<&TestFile> {
         self.beside.get(name)
@@ -401,6 +401,7 @@ pub struct CopySource {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::OwnFile;
     use model::host::Host;
     use model::plan::Role;
     use model::zoo;

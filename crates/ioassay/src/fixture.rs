@@ -9,7 +9,7 @@ mod caching;
 mod own;
 
 use self::caching::CachedBy;
-pub use self::own::OwnFile;
+pub use self::own::{OwnFile, is_block_device};
 use crate::device::ExclusiveDisk;
 use crate::directory::{Directory, OwnName};
 use crate::progress::Progress;

@@ -598,7 +598,7 @@ mod tests {
                 // Several hosts are held against one, not against what bounds each, and nothing
                 // bounds a call on a name. Applications have goals, or their ways are compared.
                 let of_applications =
-                    ["etcd", "postgres", "kafka", "vm-image", "checkpoint", "model-load"];
+                    ["etcd", "postgres", "sqlite", "kafka", "vm-image", "checkpoint", "model-load"];
                 let has_none =
                     ["cluster", "metadata"].contains(name) || of_applications.contains(name);
                 assert_eq!(recipe.ceilings, !has_none, "{name}");

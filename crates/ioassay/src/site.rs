@@ -181,7 +181,7 @@ impl Site<'_> {
         let seed = names.map_or(seed, NamesInUse::seed);
         let mut job = stage.job(case, seed, self.plan.part(case));
         job.shape = chosen(self.calibrated, case.walk());
-        job.cpus = beside::cpus(self.plan, case);
+        (job.cpus, job.folder) = (beside::cpus(self.plan, case), files.folder_of_journal(case)?);
         let outcome = self.outcome(left, &job, &stage, (case, files), &mut trial);
         trial.outcome = outcome.inspect_err(|_| self.undo(&stage))?;
         trial.outcome = worded(trial.outcome, |reason| match &*case.peer {

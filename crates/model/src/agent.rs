@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The version that both sides must use.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 
 /// Maximum length of a line in bytes: a command may use sixty thousand files in its rehearsal.
 pub const LINE_BYTES_MAX: u64 = 64 << 20;
@@ -35,6 +35,11 @@ pub enum Order {
     Look {
         /// The directory.
         directory: PathBuf,
+    },
+    /// Inspect this machine and a block device, which is only read: [`Answer::Place`].
+    LookAtDevice {
+        /// The device.
+        device: PathBuf,
     },
     /// Create an empty file of this name there, and remove it at your end: [`Answer::Done`].
     Mark {
@@ -126,6 +131,18 @@ pub enum Order {
     },
     /// Remove the files of the plan: [`Answer::Done`].
     End,
+}
+
+impl Order {
+    /// The order to look at a directory.
+    pub fn look_at_directory(directory: PathBuf) -> Order {
+        Order::Look { directory }
+    }
+
+    /// The order to look at a block device.
+    pub fn look_at_device(device: PathBuf) -> Order {
+        Order::LookAtDevice { device }
+    }
 }
 
 /// From an agent to the coordinator.
@@ -289,6 +306,7 @@ mod tests {
             Order::Alive,
             Order::Ping,
             Order::Look { directory: "/data".into() },
+            Order::LookAtDevice { device: "/dev/sda".into() },
             Order::Mark { directory: "/data".into(), name: name.clone() },
             Order::Find { directory: "/data".into(), name },
             Order::First { directory: "/data".into(), prefix: "a".to_owned() },

@@ -22,7 +22,7 @@ pub use crate::io::{BufferPages, Io};
 pub use crate::memory::{Isa, Kernel, LINE, MemoryWork, Pages, STEP};
 pub use crate::metadata::{Call, Directories, MetadataWork, NameSync};
 pub use crate::reading::{Advice, BlockPlace, Engine, ReadCalls, ReadWork, Submission, Touch};
-pub use crate::writing::{Allocation, Atomic, Fill, Op, Sync, WriteEngine, WriteWork};
+pub use crate::writing::{Allocation, Atomic, Fill, JournalEnd, Op, Sync, WriteEngine, WriteWork};
 
 /// The name of this program's own worker: the default value of the axis `peer`.
 pub const OWN_PEER: &str = "rust";

@@ -606,6 +606,7 @@ mod tests {
         let copy = WriteWork { op: Op::Copy, engine: WriteEngine::Sendfile, ..plain };
         let over = WriteWork { allocation: Allocation::Overwrite, ..plain };
         let append = WriteWork { allocation: Allocation::Append, ..plain };
+        let journaled = WriteWork { atomic: Atomic::JournalDelete, every: 2, ..over };
         for (work, expected) in [
             (WriteWork { io: Io { depth: 2, ..plain.io }, ..plain }, "pwrite waits for each block"),
             (WriteWork { engine: WriteEngine::Splice, ..plain }, "op copy"),
@@ -661,6 +662,18 @@ mod tests {
                 "op copy has no 'dontcache'",
             ),
             (WriteWork { io: Io { cache: Cache::DontCache, ..plain.io }, ..plain }, ""),
+            (journaled, ""),
+            (WriteWork { every: 0, ..journaled }, "one block at least"),
+            (WriteWork { every: 1 << 20, ..journaled }, "64MiB at most"),
+            (WriteWork { allocation: Allocation::None, ..journaled }, "keeps what is overwritten"),
+            (WriteWork { sync: Sync::Msync, ..journaled }, "pwrite maps nothing"),
+            (WriteWork { sync: Sync::FileRange, ..journaled }, "use sync fdatasync or fsync"),
+            (WriteWork { io: Io { threads: 2, ..over.io }, ..journaled }, "one writer"),
+            (WriteWork { engine: WriteEngine::Write, ..journaled }, "write of op write has no"),
+            (
+                WriteWork { io: Io { cache: Cache::Direct, ..over.io }, ..journaled },
+                "written through the page cache",
+            ),
             (plain, ""),
             (over, ""),
             (copy, ""),

@@ -18,12 +18,22 @@ const PARTS: u32 = 10_000;
 pub struct Tail(u32);
 
 impl Tail {
+    /// That of the median.
+    pub const P50: Tail = Tail(5000);
     /// That of the 99th percentile.
     pub const P99: Tail = Tail(100);
+    /// That of the 99.9th percentile.
+    pub const P99_9: Tail = Tail(10);
 
     /// How many of 10 000 operations.
     pub fn parts(self) -> u32 {
         self.0
+    }
+
+    /// How many operations it takes until `beyond` of them are expected to be beyond the
+    /// percentile.
+    pub fn operations_for(self, beyond: u64) -> u64 {
+        (beyond * u64::from(PARTS)).div_ceil(u64::from(self.0))
     }
 
     /// The share of operations, 0 to 1.

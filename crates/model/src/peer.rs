@@ -78,7 +78,7 @@ impl Peer {
         if case.cache() == Some(Cache::DontCache) {
             return Some(format!("the peer {} has no cache dontcache", self.name));
         }
-        if case.write().is_some_and(|work| work.atomic == Atomic::Yes) {
+        if case.write().is_some_and(|work| work.atomic != Atomic::No) {
             return Some(format!("the peer {} has no atomic writes", self.name));
         }
         if case.write().is_some_and(|work| work.read_share > 0) {

@@ -115,6 +115,7 @@ impl Actor {
                 "its own file is not written anew before each trial: use two actors, one that \
                  reads and one that writes"
             }
+            Work::Write(work) if work.atomic.journal().is_some() => "an actor has no journal",
             Work::Write(work) if work.allocation != Allocation::Overwrite => {
                 "it would end once its file is full: use allocation overwrite"
             }

@@ -34,6 +34,8 @@ pub enum Members {
     Hosts,
     /// Directories of this machine.
     Directories,
+    /// Block devices of this machine, which are only read.
+    Devices,
 }
 
 impl Members {
@@ -47,6 +49,7 @@ impl Members {
         match self {
             Members::Hosts => "host",
             Members::Directories => "directory",
+            Members::Devices => "device",
         }
     }
 
@@ -55,6 +58,7 @@ impl Members {
         match self {
             Members::Hosts => "hosts",
             Members::Directories => "directories",
+            Members::Devices => "devices",
         }
     }
 

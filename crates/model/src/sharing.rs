@@ -71,6 +71,9 @@ fn work_refusal(case: &Case) -> Option<String> {
             "only plain writes overwrite a file that others read: use op 'write' without reads \
              among its operations"
         }
+        Work::Write(work) if work.atomic.journal().is_some() => {
+            "a transaction with a rollback journal is not written block by block: use atomic 'no'"
+        }
         Work::Write(work) if work.allocation != Allocation::Overwrite => {
             "others cannot read what is not there yet: use allocation 'overwrite'"
         }

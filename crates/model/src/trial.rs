@@ -28,6 +28,9 @@ pub struct Job {
     pub file: Option<PathBuf>,
     /// The source of a copy.
     pub source: Option<PathBuf>,
+    /// The run's folder, if the case has a rollback journal: that is created there. Only this
+    /// program's own worker is given one.
+    pub folder: Option<PathBuf>,
     /// Determines the contents of a file that one worker overwrites while others read it (see
     /// [`generation`]). Only this program's own worker is given one.
     pub shared: Option<u64>,
@@ -47,9 +50,10 @@ pub struct Job {
 impl Job {
     /// A job on no file, with nothing that only some cases need.
     pub fn of(case: Case, seed: u64) -> Job {
-        let (file, source, shared, shape, launch) = (None, None, None, None, None);
+        let (file, source, folder) = (None, None, None);
+        let (shared, shape, launch) = (None, None, None);
         let (cpus, duty) = (Vec::new(), Duty::WHOLE);
-        Job { case, seed, file, source, shared, shape, launch, cpus, duty }
+        Job { case, seed, file, source, folder, shared, shape, launch, cpus, duty }
     }
 
     /// The digest or count that `sample` must have if all its blocks were read correctly. It

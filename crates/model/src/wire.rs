@@ -161,7 +161,8 @@ impl Request {
                     line = line.with("shape", shape);
                 }
                 line = company::with_place(line, job);
-                for (key, file) in [("file", &job.file), ("source", &job.source)] {
+                let paths = [("file", &job.file), ("source", &job.source), ("folder", &job.folder)];
+                for (key, file) in paths {
                     if let Some(file) = file {
                         line = line.with_bytes(key, file.as_os_str().as_bytes());
                     }
@@ -182,7 +183,7 @@ impl Request {
                 let seed = fields.number("seed")?;
                 let part = if fields.has("part") { Some(fields.text("part")?) } else { None };
                 let mut path = |key| fields.take(key).map(|f| OsString::from_vec(f).into());
-                let (file, source) = (path("file"), path("source"));
+                let (file, source, folder) = (path("file"), path("source"), path("folder"));
                 let shared = fields.number_if("shared")?;
                 let shape = calibration::shape(&mut fields)?;
                 let launch = command::launch(&mut fields)?.map(Box::new);
@@ -201,6 +202,7 @@ impl Request {
                     seed,
                     file,
                     source,
+                    folder,
                     shared,
                     shape,
                     launch,
@@ -396,7 +398,9 @@ mod tests {
             let file = Some(OsString::from_vec(b"/a b=c%/\xff\n".to_vec()).into());
             let source = Some("/source".into());
             let shared = Some(u64::MAX);
-            let request = Request::Job(Job { file, source, shared, ..Job::of(case, u64::MAX) });
+            let folder = Some("/folder".into());
+            let job = Job { file, source, folder, shared, ..Job::of(case, u64::MAX) };
+            let request = Request::Job(job);
             let line = request.encode();
             assert!(!line.contains('\n'));
             assert_eq!(Request::decode(&line), Ok(request));
@@ -426,11 +430,9 @@ mod tests {
                 exits: if output == CommandOutput::Null { vec![1, 255] } else { Vec::new() },
                 output,
             }));
-            let (file, source) = (None, None);
             let case = case.clone();
             let (cpus, duty) = (vec![0, 63, 4095], "7%".parse().expect("it is a percentage"));
-            let job =
-                Job { case, seed: 1, file, source, shared: None, shape: None, launch, cpus, duty };
+            let job = Job { launch, cpus, duty, ..Job::of(case, 1) };
             let line = Request::Job(job.clone()).encode();
             assert_eq!(Request::decode(&line), Ok(Request::Job(job)));
         }

@@ -1,5 +1,9 @@
 //! Work that writes a file.
 
+mod atomic;
+
+pub use atomic::{Atomic, JournalEnd};
+
 use crate::cache::{Cache, dontcache_refusal};
 use crate::content::{Content, ContentKind};
 use crate::io::Io;
@@ -91,16 +95,6 @@ named! {
         Constant "constant",
         /// The byte 0.
         Zero "zero",
-    }
-}
-
-named! {
-    /// What a power cut may leave of a block that was being written.
-    Atomic "atomic" {
-        /// Any part of it.
-        No "no",
-        /// All of it or nothing, as the storage promises (`RWF_ATOMIC`).
-        Yes "yes",
     }
 }
 
@@ -330,31 +324,6 @@ impl WriteWork {
                 "reads among writes would be counted by a sync every few blocks: use one sync at \
                  the end, or dsync"
                     .to_string()
-            }
-            _ => return None,
-        };
-        Some(reason)
-    }
-
-    fn atomic_refusal(&self) -> Option<String> {
-        if self.atomic == Atomic::No {
-            return None;
-        }
-        let reason = match self.op {
-            _ if self.op != Op::Write || !self.engine.has_flags() => {
-                format!(
-                    "{} of op {} has no atomic writes: use pwrite or uring",
-                    self.engine, self.op
-                )
-            }
-            _ if self.read_share > 0 => {
-                "a case of which some operations read has no atomic writes".to_string()
-            }
-            _ if self.io.cache != Cache::Direct => {
-                "the page cache has no atomic writes: use cache direct".to_string()
-            }
-            _ if !self.io.block.is_power_of_two() => {
-                "the size of an atomic write is a power of two: use such a block".to_string()
             }
             _ => return None,
         };

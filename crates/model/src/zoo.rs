@@ -118,6 +118,9 @@ pub fn cases() -> Vec<Case> {
     let direct = Io { cache: Cache::Direct, ..plain_write().io };
     cases.push(write(WriteWork { io: direct, allocation, read_share, ..plain_write() }));
     cases.push(write(WriteWork { io: direct, atomic: Atomic::Yes, ..plain_write() }));
+    for atomic in Atomic::ALL.iter().copied().filter(|atomic| atomic.journal().is_some()) {
+        cases.push(write(WriteWork { atomic, allocation, every: 2, ..plain_write() }));
+    }
     let open = Io { rate: 1000, ..plain_write().io };
     cases.push(write(WriteWork { io: open, every: 1, ..plain_write() }));
     let allocation = Allocation::Overwrite;

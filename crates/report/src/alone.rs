@@ -4,7 +4,7 @@
 use crate::hop::said_shared;
 use crate::joint::{are_doubtful, worst_scaled};
 use crate::labels::CaseLabels;
-use crate::members::are_directories;
+use crate::members::are_on_one_machine;
 use crate::text::{Text, case, figure, text};
 use crate::words::{DOUBTFUL, listed, percent};
 use assess::stats::Estimate;
@@ -23,7 +23,7 @@ pub(crate) fn alone(run: &Together, names: &CaseLabels) -> Vec<Text> {
     let each = each(joint, scaling, names);
     // A doubtful figure says nothing of what they take from each other.
     let certain = Some(scaling).filter(|_| !are_doubtful(joint));
-    let shared = if are_directories(run.rank) { shared(run, certain) } else { Vec::new() };
+    let shared = if are_on_one_machine(run.rank) { shared(run, certain) } else { Vec::new() };
     each.into_iter().chain(shared).collect()
 }
 

@@ -78,7 +78,7 @@ fn blocks(what: &str, block: u64, depth: u32) -> String {
 
 /// Whether each of its writes waits for its sync, so that its time says more than its rate.
 fn is_commit(work: &WriteWork) -> bool {
-    work.every == 1 && work.io.depth == 1
+    work.every == 1 && work.io.depth == 1 && work.atomic.journal().is_none()
 }
 
 /// Its name and its figure: the time of a run, or of a write with its sync; otherwise its rate.

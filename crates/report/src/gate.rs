@@ -11,8 +11,9 @@ use crate::words::{NONE, count, fitted, if_any, listed, or_none, times, times_in
 use assess::Assessment;
 use assess::decision::Decision;
 use assess::gate::{self, Check, Gate};
+use assess::percentile::ABOVE_MIN;
 use assess::records::RecordComparison;
-use model::goal::{Indicator, Tail};
+use model::goal::Indicator;
 use model::plan::{INVOCATIONS_MAX, Skip};
 use model::record::Header;
 use model::units;
@@ -210,11 +211,17 @@ fn advice(gate: &Gate, header: &Header) -> Text {
             " Rounds without a figure are often the slow ones, so the others decide nothing.",
         );
     }
-    if lacking(Indicator::Latency(Tail::P99)) || lacking(Indicator::Sync(Tail::P99)) {
-        let longer = fitted("use a longer --time", tool);
+    let tails = checks().filter(|check| check.unmeasured > 0).filter_map(|check| {
+        match check.rule.watched {
+            Indicator::Latency(tail) | Indicator::Sync(tail) => Some(tail),
+            _ => None,
+        }
+    });
+    if let Some(tail) = tails.min_by_key(|tail| tail.parts()) {
+        let (longer, least) = (fitted("use a longer --time", tool), tail.operations_for(ABOVE_MIN));
         advice.push(format!(
-            " A p99 takes 1000 operations or syncs in each round: {longer}. With a rate, those \
-             must have begun: ask for fewer operations a second."
+            " A {tail} takes {least} operations or syncs in each round: {longer}. With a rate, \
+             those must have begun: ask for fewer operations a second."
         ));
     }
     if lacking(Indicator::Cpu) && !commands {

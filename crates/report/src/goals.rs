@@ -13,7 +13,7 @@ use assess::conclusions::fit::{CaseFit, Fit, MetGoal, Unfit};
 use assess::decision::Decision;
 use assess::latency::UNSENT_NS;
 use assess::summary::Summary;
-use model::goal::{Indicator, Requirement};
+use model::goal::Indicator;
 use model::units;
 
 /// The word for whether goals are met.
@@ -109,9 +109,9 @@ fn said_case(goal: &MetGoal, case: &CaseFit, summary: &Summary) -> Text {
             text!(" counts for nothing: what was written was not durable{}", named)
         }
         (_, Some(Unfit::Void)) => text!(" has no valid figure{}", named),
-        (_, Some(Unfit::NoFigure)) => text!(" has no figure: {}", why_none(must, summary)),
+        (_, Some(Unfit::NoFigure)) => text!(" has no figure: {}", why_none(case, summary)),
         (_, Some(Unfit::Doubtful)) => with(format!("which is doubtful{named}")),
-        (_, Some(Unfit::TooFew)) => with(format!("from too little to hold against {limit}")),
+        (_, Some(Unfit::TooFew)) => with(too_few(case, &limit)),
         (_, Some(Unfit::Exceeded)) => text!(
             " is not below {}: few were timed, but surely more take longer than {} allows",
             limit,
@@ -124,12 +124,23 @@ fn said_case(goal: &MetGoal, case: &CaseFit, summary: &Summary) -> Text {
     }
 }
 
+/// What is missing to decide, and how to get it.
+fn too_few(case: &CaseFit, limit: &str) -> String {
+    match case.operations.zip(case.operations_needed) {
+        Some((timed, needed)) if timed < needed => format!(
+            "from {timed} of the {needed} operations that it takes to hold it against {limit}: \
+             choose a longer --time or more --rounds"
+        ),
+        _ => format!("from too few invocations to hold against {limit}"),
+    }
+}
+
 /// Why a case has no figure that a goal is about.
-fn why_none(must: &Requirement, summary: &Summary) -> &'static str {
-    match must.indicator {
-        _ if !summary.verdict.stands() => "the case was not measured",
-        Indicator::Latency(_) | Indicator::Sync(_) => "too few operations were timed",
-        _ => "it is unknown here",
+fn why_none(case: &CaseFit, summary: &Summary) -> String {
+    match case.operations.zip(case.operations_needed) {
+        _ if !summary.verdict.stands() => "the case was not measured".to_string(),
+        Some((timed, needed)) => format!("{timed} operations were timed, and it takes {needed}"),
+        None => "it is unknown here".to_string(),
     }
 }
 

@@ -1,4 +1,5 @@
-//! What those who take part in a run in lockstep are called: hosts, or directories of one machine.
+//! What those who take part in a run in lockstep are called: hosts, or directories or block devices
+//! of one machine.
 
 use crate::phrases::Phrase;
 use assess::together::Together;
@@ -14,9 +15,9 @@ pub(crate) fn members(run: &Together) -> Members {
     Members::of(run.rank)
 }
 
-/// Whether they are directories of one machine.
-pub(crate) fn are_directories(rank: Option<Rank>) -> bool {
-    Members::of(rank) == Members::Directories
+/// Whether they are directories or block devices of one machine.
+pub(crate) fn are_on_one_machine(rank: Option<Rank>) -> bool {
+    Members::of(rank) != Members::Hosts
 }
 
 /// The names of those who take part, if they are known.
@@ -42,7 +43,7 @@ impl MemberNames<'_> {
             TakingPart::Only(number) => {
                 Some(format!("{} alone", self.called.get(number as usize)?))
             }
-            TakingPart::All if are_directories(self.rank) => Some("all at once".to_string()),
+            TakingPart::All if are_on_one_machine(self.rank) => Some("all at once".to_string()),
             TakingPart::All | TakingPart::First(_) => None,
         }
     }

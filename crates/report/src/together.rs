@@ -11,7 +11,7 @@ use crate::grid::{Grid, GridCell, left, right};
 use crate::group::grouped;
 use crate::joint::{called, finding, paths, rate_of, scaling};
 use crate::labels::CaseLabels;
-use crate::members::{are_directories, members};
+use crate::members::{are_on_one_machine, members};
 use crate::on_hosts;
 use crate::picture::hosts as pictured;
 use crate::style::Paint;
@@ -127,7 +127,7 @@ fn missing(run: &Together) -> Option<String> {
 fn shift(run: &Together) -> Option<String> {
     let has = |is_of: fn(&Case) -> bool| run.first.cases.iter().any(|it| is_of(&it.case));
     let (reads, names) = (has(|it| it.read().is_some()), has(|it| it.metadata().is_some()));
-    let several = |rank: &Rank| rank.of > 1 && !are_directories(Some(*rank));
+    let several = |rank: &Rank| rank.of > 1 && !are_on_one_machine(Some(*rank));
     let rank = run.rank.filter(|rank| (reads || names) && several(rank))?;
     let said = match rank.shares {
         true if reads => "all share the directory: each host reads what the next one wrote",
@@ -148,7 +148,7 @@ fn table(run: &Together, names: &CaseLabels) -> Grid {
     let rank = |is_told: bool, rank| if is_told { 0 } else { rank };
     let is_lost = has(|doubt| matches!(doubt, Doubt::HostLost { .. }));
     let is_apart = has(|doubt| matches!(doubt, Doubt::StartSkew { .. }));
-    let slowest = if are_directories(run.rank) { "slowest" } else { "slowest host" };
+    let slowest = if are_on_one_machine(run.rank) { "slowest" } else { "slowest host" };
     let mut grid = Grid::new(vec![
         left("case", 0),
         right(members(run).plural(), rank(is_lost, 1)),
@@ -247,7 +247,7 @@ fn ends(run: &Together, names: &CaseLabels) -> Option<Text> {
 fn stragglers(run: &Together, names: &CaseLabels) -> Vec<Text> {
     // Directories may be on disks of any kinds.
     let straggles = |joint: &&Joint| {
-        let is_host = !are_directories(run.rank);
+        let is_host = !are_on_one_machine(run.rank);
         joint.slowest.as_ref().is_some_and(|it| it.is_straggler && is_host)
     };
     let said = |joint: &Joint| {

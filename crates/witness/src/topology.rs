@@ -147,13 +147,24 @@ impl DeviceTree {
     /// The block device at the sysfs directory `block`, or where a link there leads. A partition
     /// gives its disk.
     pub(crate) fn of(root: &Root, block: &Path) -> Option<DeviceTree> {
+        DeviceTree::beneath(root, block, &mut Vec::new())
+    }
+
+    /// The same below the devices at the paths `above`. In a tree that was copied by hand, one may
+    /// lead back to itself: then it ends there.
+    fn beneath(root: &Root, block: &Path, above: &mut Vec<PathBuf>) -> Option<DeviceTree> {
         let mut path = std::fs::canonicalize(block).ok()?;
         if path.join("partition").exists() {
             path = path.parent()?.to_path_buf();
         }
+        if above.contains(&path) {
+            return None;
+        }
+        above.push(path.clone());
         let slaves = entries(&path.join("slaves"));
         let mut below: Vec<DeviceTree> =
-            slaves.filter_map(|slave| DeviceTree::of(root, &slave)).collect();
+            slaves.filter_map(|slave| DeviceTree::beneath(root, &slave, above)).collect();
+        above.pop();
         below.sort_by_key(DeviceTree::name);
         let is_reached_by_paths = below.is_empty();
         if is_reached_by_paths {

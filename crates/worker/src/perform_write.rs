@@ -9,6 +9,7 @@ use crate::writer::buffered::Buffered;
 use crate::writer::copy::Copy;
 use crate::writer::copy_file_range::CopyFileRange;
 use crate::writer::idle::Idle;
+use crate::writer::journal::JournaledPwrite;
 use crate::writer::mixed_pwrite::MixedPwrite;
 use crate::writer::mixed_uring::MixedUring;
 use crate::writer::mmap::MappingWriter;
@@ -37,12 +38,14 @@ pub fn perform_write(job: &Job, work: &WriteWork, client: &mut dyn Client) {
         Op::Copy if copied.is_none() => "copy",
         op => {
             let (file, copied) = (file.unwrap_or(nowhere), copied.unwrap_or(nowhere));
-            let writing = WriteJob { work, seed: job.seed, shared: job.shared, file, copied };
+            let (seed, shared) = (job.seed, job.shared);
+            let writing = WriteJob { work, seed, shared, file, copied };
             return match op {
                 _ if work.sync == Sync::Msync && work.engine != WriteEngine::Mmap => {
                     writing.refuse(client);
                 }
                 Op::Write if work.read_share > 0 => writing.mix(client),
+                Op::Write if work.atomic.journal().is_some() => writing.journal(job, client),
                 Op::Write => writing.write(client),
                 Op::Copy => writing.copy(client),
                 Op::Sync => writing.run(|_| Ok(Idle::new(writing.target()?)), client),
@@ -133,6 +136,15 @@ impl WriteJob<'_> {
             }
             _ => self.refuse(client),
         }
+    }
+
+    /// Writes transactions with a rollback journal in the job's folder.
+    fn journal(&self, job: &Job, client: &mut dyn Client) {
+        let Some(folder) = &job.folder else {
+            let reason = "the job names no folder for a rollback journal".to_string();
+            return client.outcome(Outcome::Failed { reason });
+        };
+        self.run(|_| JournaledPwrite::new(self.target()?, self.work, self.seed, folder), client);
     }
 
     /// Selects the engine that copies.

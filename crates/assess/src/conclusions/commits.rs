@@ -32,9 +32,10 @@ fn is_synced(work: &WriteWork) -> bool {
     work.engine != WriteEngine::Null && work.sync != Sync::None
 }
 
-/// Whether it is small writes of one thread, each with its sync.
+/// Whether it is small writes of one thread, each with its sync. With a rollback journal, the sync
+/// is a whole transaction.
 pub(super) fn is_commit(work: &WriteWork) -> bool {
     let is_each = work.every == 1 || work.sync == Sync::Dsync;
     let is_one = work.io.threads == 1 && work.io.depth == 1 && work.op == Op::Write;
-    is_each && is_one && work.io.block <= COMMIT_MOST
+    is_each && is_one && work.io.block <= COMMIT_MOST && work.atomic.journal().is_none()
 }

@@ -6,7 +6,7 @@
 use crate::decision::{Decision, together};
 use crate::finding::{Code, Severity, Verdict};
 use crate::open_loop::responses;
-use crate::percentile::Distribution;
+use crate::percentile::{ABOVE_SOLID, Distribution};
 use crate::row::Row;
 use crate::stats::Estimate;
 use crate::summary::Summary;
@@ -62,6 +62,10 @@ pub struct CaseFit {
     pub low: Option<f64>,
     /// Its upper end.
     pub high: Option<f64>,
+    /// The operations of which the figure is a percentile; null if it is none.
+    pub operations: Option<u64>,
+    /// How many it takes to decide about that percentile; null if it is none.
+    pub operations_needed: Option<u64>,
     /// Why the interval alone does not decide; null if it does.
     pub why: Option<Unfit>,
     /// The finding that is the reason, if one is.
@@ -116,12 +120,15 @@ struct Figure {
     is_enough: bool,
     /// Whether a goal for a percentile is surely missed, even if too few operations show its value.
     is_exceeded: bool,
+    /// The operations of a percentile, and how many it takes to decide.
+    operations: Option<(u64, u64)>,
 }
 
 impl From<Estimate> for Figure {
     fn from(estimate: Estimate) -> Figure {
         let interval = estimate.low.zip(estimate.high);
-        Figure { value: Some(estimate.median), interval, is_enough: true, is_exceeded: false }
+        let value = Some(estimate.median);
+        Figure { value, interval, is_enough: true, ..Figure::default() }
     }
 }
 
@@ -134,6 +141,8 @@ fn case_fit(goal: &Goal, row: &Row) -> CaseFit {
         value: found.value,
         low: found.interval.map(|(low, _)| low),
         high: found.interval.map(|(_, high)| high),
+        operations: found.operations.map(|(timed, _)| timed),
+        operations_needed: found.operations.map(|(_, needed)| needed),
         why,
         finding,
     }
@@ -226,7 +235,8 @@ fn figure(must: Requirement, row: &Row) -> Option<Figure> {
 fn time_of(rate: Estimate) -> Figure {
     let time = |rate: f64| NS_PER_SECOND / rate;
     let interval = rate.high.zip(rate.low).map(|(high, low)| (time(high), time(low)));
-    Figure { value: Some(time(rate.median)), interval, is_enough: true, is_exceeded: false }
+    let value = Some(time(rate.median));
+    Figure { value, interval, is_enough: true, ..Figure::default() }
 }
 
 fn percentile(tail: Tail, limit_ns: u64, distribution: &Distribution) -> Figure {
@@ -238,5 +248,6 @@ fn percentile(tail: Tail, limit_ns: u64, distribution: &Distribution) -> Figure 
         interval: interval.map(|(low, high)| (low as f64, high as f64)),
         is_enough: is_solid && distribution.is_enough_to_decide(),
         is_exceeded: distribution.is_exceeded(limit_ns, tail.parts()),
+        operations: Some((distribution.operations(), tail.operations_for(ABOVE_SOLID))),
     }
 }

@@ -94,7 +94,10 @@ fn contended(context: &Context) -> Option<Draft> {
         "{who} waited for a processor for {} of {whose} time, while others ran on it",
         percent(share)
     );
-    Draft::sized(share, severity, message, "stop other programs, or use fewer threads")
+    let remedy = "stop other programs, or use fewer threads. Threads of the OS that encrypt, \
+                  compress or check data for the storage (kworker) cannot be stopped: they are a \
+                  part of what it costs";
+    Draft::sized(share, severity, message, remedy)
 }
 
 /// The hypervisor took CPU time away (docs/method).

@@ -27,8 +27,9 @@ pub struct GateArgs {
     pub against: PathBuf,
     /// Exit with status 1 if it is proved to be worse than this: 'slower > 5%', 'p99 > 10%'
     ///
-    /// WHAT > N%, where WHAT is slower (or throughput), p99, sync p99 or cpu. Several limits are
-    /// separated by commas. A loss that is not proved does not fail.
+    /// WHAT > N%, where WHAT is slower (or throughput), cpu, or p50, p99 or p99.9 of operations or
+    /// (sync p99) of syncs. Several limits are separated by commas. A loss that is not proved does
+    /// not fail.
     #[arg(long, value_name = "LIMIT", value_delimiter = ',', default_value = "slower > 5%")]
     pub fail_if: Vec<Rule>,
     /// Stop measuring larger threads, depths or blocks that add nothing on either side

@@ -68,9 +68,10 @@ pub struct CompareArgs {
     pub document: DocumentArgs,
     /// Exit with status 1 if B is proved to be worse than this: 'slower > 5%', 'p99 > 10%'
     ///
-    /// WHAT > N%, where WHAT is slower (or throughput), p99, sync p99 or cpu. Several limits are
-    /// separated by commas. A loss that is not proved does not fail. With --json, only the checks
-    /// are printed.
+    /// WHAT > N%, where WHAT is slower (or throughput), cpu, or p50, p99 or p99.9 of operations or
+    /// (sync p99) of syncs. Several limits are separated by commas. A loss that is not proved does
+    /// not fail. With --json, only the checks are
+    /// printed.
     #[arg(long, value_name = "LIMIT", value_delimiter = ',', conflicts_with = "more")]
     pub fail_if: Vec<Rule>,
     /// With --fail-if: exit with status 3 if the records cannot tell

@@ -55,21 +55,24 @@ impl CandidateHost {
         agent: Result<Remote>,
         directory: &Path,
     ) -> Result<CandidateHost> {
-        let (called, agent) = CandidateHost::ask(called, agent, directory)?;
+        let look = Order::look_at_directory(directory.to_path_buf());
+        let (called, agent) = CandidateHost::ask(called, agent, look)?;
         CandidateHost::hear(called, agent, directory)
     }
 
-    /// All hosts, each with its agent and its directory. They look at their storage at the same
-    /// time: it takes each of them a while.
+    /// All hosts, each with its agent and its directory or device, at which `look` lets it look.
+    /// They do so at the same time: it takes each of them a while.
     ///
     /// # Errors
     /// If one cannot be used. All such are named.
     pub(super) fn look_all<'a>(
         started: Vec<(String, Result<Remote>)>,
         directories: impl Iterator<Item = &'a Path>,
+        look: fn(PathBuf) -> Order,
     ) -> Result<Vec<CandidateHost>> {
         let ask = |((called, agent), directory): ((String, Result<Remote>), &'a Path)| {
-            (called.clone(), directory, CandidateHost::ask(called, agent, directory))
+            let look = look(directory.to_path_buf());
+            (called.clone(), directory, CandidateHost::ask(called, agent, look))
         };
         let asked: Vec<_> = started.into_iter().zip(directories).map(ask).collect();
         let (mut guests, mut bad) = (Vec::new(), Vec::new());
@@ -90,10 +93,10 @@ impl CandidateHost {
     ///
     /// # Errors
     /// As for it.
-    fn ask(called: String, agent: Result<Remote>, directory: &Path) -> Result<(String, Remote)> {
+    fn ask(called: String, agent: Result<Remote>, look: Order) -> Result<(String, Remote)> {
         let asked = agent.and_then(|mut agent| {
             agent.greet()?;
-            agent.tell(&Order::Look { directory: directory.to_path_buf() })?;
+            agent.tell(&look)?;
             Ok(agent)
         });
         let asked = asked.with_context(|| format!("{called} cannot take part"))?;

@@ -60,6 +60,7 @@ pub fn survey(args: &SurveyArgs, style: &Style) -> Result<Status> {
 /// As for [`survey`].
 pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
     refuse_run(args, HOSTS)?;
+    refuse_given(&[("--length", args.length.is_some())], HOSTS)?;
     let goals = [("--goal", !args.goal.is_empty()), ("--strict", args.strict)];
     refuse_given(&goals, "--each")?;
     let (recipe, changes) = (recipe_of(&args.recipe)?, changes_of(args));

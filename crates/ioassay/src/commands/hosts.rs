@@ -99,7 +99,6 @@ pub(super) fn absolute(directory: &Path) -> Result<PathBuf> {
 pub(super) fn refuse_run(args: &RunArgs, with: &str) -> Result<()> {
     let given = [
         ("--file", args.file.is_some()),
-        ("--length", args.length.is_some()),
         ("--device", args.device.is_some()),
         ("--source", args.source.is_some()),
         ("--sustain", args.sustain.is_some()),

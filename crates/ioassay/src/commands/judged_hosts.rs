@@ -22,6 +22,7 @@ use crate::status::Status;
 use crate::stop::Stop;
 use crate::store;
 use anyhow::{Context, Result};
+use model::agent::Order;
 use model::judging::ReadyCommands;
 use model::plan::Plan;
 use model::rank::{Members, Rank};
@@ -83,7 +84,8 @@ impl JointTask<'_> {
         orphans::adopt();
         let Agents { each, refused, hold: _hold } = way.start(stop)?;
         refused.iter().try_for_each(|refused| tell(&format!("note: {refused}")))?;
-        let mut guests = CandidateHost::look_all(each, repeat(directory))?;
+        let mut guests =
+            CandidateHost::look_all(each, repeat(directory), Order::look_at_directory)?;
         tell_doubts(&guests)?;
         let then = into.resumed().map_or(&[][..], |run| &run.records);
         if !output.quiet && asked.of_host.rehearses && then.is_empty() {

@@ -2,7 +2,9 @@
 
 use super::candidate::CandidateHost;
 use super::dry;
-use super::hosts::{HOSTS, absolute, check_form, late, place_of, refuse_output, refuse_run};
+use super::hosts::{
+    HOSTS, absolute, check_form, late, place_of, refuse_given, refuse_output, refuse_run,
+};
 use super::hosts::{tell_unkept, way_of};
 use super::joint_destination::JointDestination;
 use super::joint_report::{Shown, show};
@@ -29,6 +31,7 @@ use crate::status::Status;
 use crate::stop::Stop;
 use crate::store::{self, JointPlace};
 use anyhow::{Context, Result, bail};
+use model::agent::Order;
 use model::case::Case;
 use model::goal::Goal;
 use model::plan::Plan;
@@ -46,6 +49,7 @@ use std::time::{Instant, SystemTime};
 /// another one.
 pub fn run(args: &RunArgs, style: &Style) -> Result<Status> {
     refuse_run(args, HOSTS)?;
+    refuse_given(&[("--length", args.length.is_some())], HOSTS)?;
     refuse_output(&args.output, HOSTS)?;
     check_form(&args.output.form, args.output.dry_run)?;
     let way = way_of(&args.hosts)?;
@@ -68,7 +72,7 @@ fn measure(
     orphans::adopt();
     let Agents { each, refused, hold: _hold } = way.start(stop)?;
     refused.iter().try_for_each(|refused| tell(&format!("note: {refused}")))?;
-    let mut guests = CandidateHost::look_all(each, repeat(directory))?;
+    let mut guests = CandidateHost::look_all(each, repeat(directory), Order::look_at_directory)?;
     tell_doubts(&guests)?;
     let apart = apart(&mut guests, directory)?;
     let refusal = |case: &Case| of_hosts::refusal(case, guests.len() as u32, &apart);

@@ -27,12 +27,12 @@ use model::units;
 pub(super) use options::check_no_idle;
 use options::{SustainedTime, axes_of, check_goals, hold_of, least_of, sustain_of, sustain_plan};
 pub(super) use options::{budget_of, changes_of, check_budget, set_ends};
-use place::{host_of, source_of, storage_of};
+use place::{host_of, source_of};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
-pub(super) use target::check_place;
-use target::{in_directory, read_parts, target_of};
+pub(super) use target::{check_place, read_parts};
+use target::{in_directory, target_of};
 
 /// The parsed question.
 #[derive(Debug)]
@@ -141,7 +141,7 @@ impl Setting {
     pub fn of(question: &RunQuestion) -> Result<Setting> {
         let pin = bind::bind(question.pin.as_deref(), question.node)?;
         let host = host_of(question);
-        let storage = storage_of(&question.target)?;
+        let storage = question.target.storage()?;
         let source = source_of(question)?;
         let peers = question.peers.facts();
         let of_source = source.as_ref().map(|source: &CopySource| &source.storage);

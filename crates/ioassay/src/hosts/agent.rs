@@ -4,6 +4,8 @@ use super::link::{AgentLink, beat};
 use super::part::{self, AfterPart, Ground};
 use crate::clock;
 use crate::directory::{DATA, Directory, OwnName};
+use crate::files::Target;
+use crate::fixture::OwnFile;
 use crate::judging;
 use crate::keeper::LeftServers;
 use crate::machine::{boot, this_host};
@@ -66,7 +68,7 @@ fn obey_all<W: Write>(link: &AgentLink<W>, agent: &mut Agent) -> Result<()> {
                 agent.marks.clear();
                 let ground = match &agent.judged {
                     Some(judged) => judged.ground(),
-                    None => Ground::Directory(&directory),
+                    None => Ground::Place(&directory),
                 };
                 if part::take(link, &plan, ground, calibrated)? == AfterPart::CleanUp {
                     link.answer(agent.clean_up(link.stop()).map(|()| Answer::Done))?;
@@ -173,7 +175,8 @@ impl Agent {
     fn obey(&mut self, order: &Order) -> Result<Answer> {
         match order {
             Order::Ping => Ok(Answer::Clocks(clock::now())),
-            Order::Look { directory } => look(directory),
+            Order::Look { directory } => look(&Target::directory(directory)?),
+            Order::LookAtDevice { device } => look(&Target::File(OwnFile::of(device)?)),
             Order::Mark { directory, name } => {
                 let (_, name) = Directory::open(directory)?.create_visible(&mark(name)?)?;
                 self.marks.push(name);
@@ -223,12 +226,9 @@ fn first(directory: &Path, prefix: &str) -> Result<Option<String>> {
     Ok(first.map(|name: String| name[MARK.len()..].to_owned()))
 }
 
-/// The machine and the storage of `directory`.
-fn look(directory: &Path) -> Result<Answer> {
-    let held = Directory::open(directory)?;
-    let storage = witness::storage(directory)
-        .with_context(|| format!("failed to inspect the storage of '{}'", directory.display()))?;
-    held.check_same()?;
+/// This machine, and the storage of what is to be measured.
+fn look(target: &Target) -> Result<Answer> {
+    let storage = target.storage()?.context("memory has no storage")?;
     Ok(Answer::Place { host: this_host(), storage, boot: boot() })
 }
 

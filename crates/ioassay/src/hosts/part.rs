@@ -4,17 +4,17 @@ use super::link::AgentLink;
 use crate::barrier::Barrier;
 use crate::calibration::{calibrate, requests};
 use crate::clock;
-use crate::directory::{Directory, Remains, RemainsFate};
+use crate::directory::{Remains, RemainsFate};
 use crate::file_storages::NO_NUMBERS;
 use crate::files::{Files, Maker, Target};
-use crate::fixture::Stay;
+use crate::fixture::{OwnFile, Stay, is_block_device};
 use crate::machine::this_host;
 use crate::orphans;
 use crate::progress::Progress;
 use crate::shared::Meeting;
 use crate::site::{Carryover, Site, Turn};
 use crate::worker_process::own_command;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use model::agent::{Answer, Order, Unproved};
 use model::case::OWN_PEER;
 use model::environment::Environment;
@@ -27,7 +27,6 @@ use std::io::Write;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
-use std::rc::Rc;
 use std::time::Duration;
 
 /// How far ahead a trial may begin. All hosts are ready when it is told, so it takes milliseconds.
@@ -36,8 +35,8 @@ const AHEAD_MAX: Duration = Duration::from_secs(10);
 /// What the trials of a part use.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Ground<'a> {
-    /// Files in this directory.
-    Directory(&'a Path),
+    /// Files in this directory; or this block device, which is only read.
+    Place(&'a Path),
     /// Files of commands, on this storage and on others, with their numbers by devices.
     Commands {
         storage: Option<&'a Storage>,
@@ -47,23 +46,25 @@ pub(super) enum Ground<'a> {
 }
 
 impl Ground<'_> {
+    /// What is measured, and its storage.
+    ///
+    /// # Errors
+    /// If one cannot be opened or inspected.
     fn open(self) -> Result<(Target, Option<Storage>)> {
-        let directory = match self {
+        let target = match self {
             Ground::Commands { storage, .. } => return Ok((Target::Memory, storage.cloned())),
-            Ground::Directory(directory) => directory,
+            Ground::Place(place) if is_block_device(place) => Target::File(OwnFile::of(place)?),
+            Ground::Place(place) => Target::directory(place)?,
         };
-        let target = Target::Directory(Rc::new(Directory::open(directory)?));
-        let storage = witness::storage(directory).with_context(|| {
-            format!("failed to inspect the storage of '{}'", directory.display())
-        })?;
-        Ok((target, Some(storage)))
+        let storage = target.storage()?;
+        Ok((target, storage))
     }
 
     /// More storages that hold data files of commands, and the numbers of all by devices.
     fn further(&self) -> (&[Storage], &BTreeMap<u64, usize>) {
         match self {
             Ground::Commands { further, numbers, .. } => (further, numbers),
-            Ground::Directory(_) => (&[], &NO_NUMBERS),
+            Ground::Place(_) => (&[], &NO_NUMBERS),
         }
     }
 }

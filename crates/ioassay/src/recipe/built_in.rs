@@ -32,6 +32,7 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("metadata", include_str!("../../recipes/metadata.toml")),
     ("etcd", include_str!("../../recipes/etcd.toml")),
     ("postgres", include_str!("../../recipes/postgres.toml")),
+    ("sqlite", include_str!("../../recipes/sqlite.toml")),
     ("kafka", include_str!("../../recipes/kafka.toml")),
     ("vm-image", include_str!("../../recipes/vm-image.toml")),
     ("checkpoint", include_str!("../../recipes/checkpoint.toml")),

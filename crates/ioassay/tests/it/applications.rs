@@ -1,7 +1,7 @@
 //! What the recipes of applications do is what those programs do, by strace.
 
 use crate::judge_programs::on_disk;
-use crate::sandbox::{Sandbox, wait_for};
+use crate::sandbox::{PROGRAM, Sandbox, wait_for};
 use ioassay::recipe;
 use model::units::parse_bytes;
 use rustix::process::{Pid, Signal, kill_process};
@@ -42,6 +42,68 @@ fn etcd_writes_its_log_and_its_database_as_its_recipe_does() {
         of("fallocate", "/member/wal").iter().any(|line| line.contains(&segment)),
         "{calls:#?}"
     );
+}
+
+/// What SQLite does to commit one row with a rollback journal, its recipe does: the same writes,
+/// syncs and removals of the same files, in the same order.
+#[test]
+fn sqlite_commits_as_its_recipe_does() {
+    let test = "sqlite_commits_as_its_recipe_does";
+    let Some(sandbox) = on_disk(test, &["sqlite3", "strace"]) else { return };
+    for mode in ["delete", "truncate", "persist"] {
+        let [before, update] =
+            ["create table t(a, b); insert into t values(1, 0)", "update t set b = b + 1"];
+        let run = |sql: String| {
+            let done = sandbox.start("sqlite3").args(["db", &sql]).output().unwrap();
+            assert!(done.status.success(), "{done:?}");
+        };
+        run(format!("pragma journal_mode = {mode}; {before}"));
+        let sql =
+            format!("pragma journal_mode = {mode}; pragma synchronous = full; {update}; {update}");
+        let theirs = transaction(&sandbox, &["sqlite3", "db", &sql], "/db");
+        std::fs::remove_file(sandbox.path("db")).unwrap();
+        let atomic = format!("--atomic=journal-{mode}");
+        let args = ["run", "sqlite", &atomic, "--size=1MiB", "--rounds=1", "--time=50ms"];
+        let ours = [&[PROGRAM][..], &args, &["--invocations=1", "--quiet"]].concat();
+        let ours = transaction(&sandbox, &ours, "overwrite-");
+        assert_eq!(ours, theirs, "{mode}");
+        assert!(ours.len() > 14, "{ours:?}");
+    }
+}
+
+/// The writes, syncs and ends of one transaction of `command`, which begins with the header of a
+/// journal: the last whole one. `file` is a part of the name of its database.
+fn transaction(sandbox: &Sandbox, command: &[&str], file: &str) -> Vec<String> {
+    let trace = sandbox.state().join("trace");
+    let mut strace = sandbox.start("strace");
+    strace.args(["-f", "-y", "-qq", "-e", "trace=pwrite64,fdatasync,ftruncate,unlink,unlinkat"]);
+    let done = strace.arg("-o").arg(&trace).args(command).output().unwrap();
+    let told = std::fs::read_to_string(&trace).unwrap();
+    let all: Vec<String> = told.lines().filter_map(|line| step(line, file)).collect();
+    let begins: Vec<usize> =
+        (0..all.len()).filter(|index| all[*index] == "pwrite64 journal 512").collect();
+    let [.., first, next] = begins[..] else { panic!("{done:?}: {all:#?}") };
+    all[first..next].to_vec()
+}
+
+/// What a line of strace does, and to what: `pwrite64 journal 512`.
+fn step(line: &str, file: &str) -> Option<String> {
+    let (call, _) = line.split_once(' ')?.1.trim().split_once('(')?;
+    let call = call.trim_end_matches("at").to_string();
+    let what = match line {
+        _ if line.contains("journal") => "journal",
+        _ if line.contains(file) => "file",
+        _ if call == "fdatasync" => "directory",
+        _ => return None,
+    };
+    let bytes = bytes_of(line).filter(|_| call == "pwrite64");
+    Some(
+        [call, what.into()]
+            .into_iter()
+            .chain(bytes.map(|it| it.to_string()))
+            .collect::<Vec<_>>()
+            .join(" "),
+    )
 }
 
 /// The bytes of `pwrite64(7</x/db>, "..."..., 4096, 8192) = 4096`.

@@ -119,7 +119,7 @@ fn what_directories_cannot_do_is_refused() {
     let refuse = |args: &[&str], expected: &[&str]| {
         sandbox.refuses(&[&["run"], args].concat(), expected);
     };
-    refuse(&[recipe, "a", "./a"], &["'a' and './a' are one directory"]);
+    refuse(&[recipe, "a", "./a"], &["'a' and './a' are one: name each once"]);
     refuse(&[recipe, "a", "c"], &["failed to find 'c'"]);
     refuse(&["memory", "a", "b"], &["'memory' uses no files"]);
     refuse(&["steady", "a", "b"], &["'steady' follows one rate over time"]);
@@ -128,6 +128,10 @@ fn what_directories_cannot_do_is_refused() {
     refuse(&[recipe, "a", "b", "--files=shared"], &["several directories have no file in common"]);
     std::fs::write(sandbox.path("file"), "").unwrap();
     refuse(&[recipe, "a", "file"], &["file cannot take part", "is a file: name a directory"]);
+    refuse(
+        &[recipe, "a", "b", "--length=1MiB"],
+        &["--length does not go with several directories"],
+    );
     check_left(&sandbox, &["a", "b", "file"]);
 }
 

@@ -317,3 +317,47 @@ fn parts_of_a_file_are_refused_and_resumed_and_compared_as_what_they_are() {
     let anyway = sandbox.ioassay(&["compare", "a", "b", "--anyway"]);
     assert!(text(&anyway.stdout).contains("offset"), "{anyway:?}");
 }
+
+/// Two devices are read, as much of each as the smaller one has.
+#[test]
+fn several_devices_are_read_each_alone_and_all_at_once() {
+    let test = "several_devices_are_read_each_alone_and_all_at_once";
+    let Some(first) = ReadDevice::new(test) else { return };
+    let Some(second) = ReadDevice::new(test) else { return };
+    let (sandbox, nodes) = (&first.sandbox, [first.node(), second.node()]);
+    let part = format!("--length={}", SIZE / 2);
+    let run = ["run", "depth", nodes[0], nodes[1], "--depth=2", "--rounds=3", "--time=5ms"];
+    let report = sandbox.json(&[&run[..], &["--json", &part, "--record=kept/"]].concat());
+    let cases = report["cases"].as_array().unwrap();
+    let whose: Vec<&Value> = cases.iter().map(|case| &case["hosts"]).collect();
+    assert_eq!(whose, [&json!([nodes[0]]), &json!([nodes[1]]), &json!(nodes)], "{report:#}");
+    for case in cases {
+        assert_eq!((&case["n"], &case["case"]["size_bytes"]), (&json!(3), &json!(SIZE / 2)));
+    }
+    let said = text(&sandbox.ioassay(&["report", "kept"]).stdout);
+    for words in ["2 devices in lockstep", "all at once", nodes[0], nodes[1]] {
+        assert!(said.contains(words), "no '{words}': {said}");
+    }
+    assert!(!said.contains("director"), "{said}");
+    // What is larger than the smaller one, writes, or is no device, is not measured.
+    let none = ["nothing to measure", "are only read, never written"];
+    sandbox.refuses(&["run", "sync-latency", nodes[0], nodes[1]], &none);
+    let mixed = ["is a block device, which is only read, and '.' is not"];
+    sandbox.refuses(&["run", "depth", nodes[0], "."], &mixed);
+    assert!(first.is_as_it_was() && second.is_as_it_was(), "one was written");
+}
+
+/// A device needs no option.
+#[test]
+fn a_device_is_read_in_place_of_a_directory() {
+    let Some(device) = ReadDevice::new("a_device_is_read_in_place_of_a_directory") else { return };
+    let run = ["run", "read-methods", device.node(), "--engine=pread", "--cache=direct"];
+    let quick = ["--rounds=1", "--time=2ms", "--no-ceilings", "--json", "--length=4MiB"];
+    let report = device.sandbox.json(&[&run[..], &quick].concat());
+    assert_eq!(report["cases"][0]["case"]["size_bytes"], 4 << 20, "{report:#}");
+    assert_eq!(report["cases"][0]["served_by"], "device", "{report:#}");
+    device
+        .sandbox
+        .refuses(&["run", "read-methods", ".", "--length=4MiB"], &["--length reads a part"]);
+    assert!(device.is_as_it_was(), "it was written");
+}

@@ -117,6 +117,15 @@ pub(super) const BEGINNINGS: &[(&str, &str)] = &[
     ("append", "appended"),
 ];
 
+/// The labels of what keeps a write whole.
+pub(super) const ATOMICITY: &[(&str, &str)] = &[
+    ("no", "not atomic"),
+    ("yes", "atomic"),
+    ("journal-delete", "journal deleted"),
+    ("journal-truncate", "journal truncated"),
+    ("journal-persist", "journal kept"),
+];
+
 /// The label of a case without a rate, beside others with one.
 pub(super) const LOADS: &[(&str, &str)] = &[("closed", "closed loop")];
 

@@ -1,6 +1,6 @@
 //! Rows of the table of axes that say how changes are made, and made durable.
 
-use super::say::{ALLOCATIONS, BEGINNINGS, FILLS, SYNCS, Say};
+use super::say::{ALLOCATIONS, ATOMICITY, BEGINNINGS, FILLS, SYNCS, Say};
 use super::{Across, Axis, Domain, IdWord, Usual, count, put};
 use crate::case::{Allocation, Atomic, Fill, Kind, NameSync, Sync};
 
@@ -68,11 +68,11 @@ pub(super) const FILL: Axis = Axis {
 
 pub(super) const ATOMIC: Axis = Axis {
     name: "atomic",
-    meaning: "Whether a write is whole or absent after a power cut, as the storage promises",
+    meaning: "What keeps a write whole after a power cut: the storage, or a rollback journal",
     domain: Domain::Names(&[(Kind::Write, Atomic::NAMES)]),
     usual: Usual::write("no"),
     before: Usual::every("no"),
     word: IdWord::After("atomic:", Some("no")),
-    say: Say::of("atomic {}").called(&[("yes", "atomic"), ("no", "not atomic")]).quiet("no"),
+    say: Say::of("atomic {}").called(ATOMICITY).quiet("no"),
     ..name_of!(write, write_mut, atomic)
 };

@@ -39,7 +39,7 @@ use assess::records::{Judged, RecordComparison};
 use assess::summary::ServedBy;
 use insta::assert_snapshot;
 use model::axis::Axis;
-use model::case::{BufferPages, Engine, Op, Submission, Sync, Work, WriteWork};
+use model::case::{Atomic, BufferPages, Engine, Op, Submission, Sync, Work, WriteWork};
 use model::environment::Environment;
 use model::host::{Device, LoopFile, Medium};
 use model::layer::{Amplification, Counts, Layer};
@@ -269,6 +269,28 @@ fn a_commit_with_a_rate_takes_its_response_time() {
                     written over, at random, 100/s due, fdatasync.";
     assert!(said.starts_with(expected), "{said}");
     assert!(!said.contains("on average"), "{said}");
+}
+
+/// A transaction is several syncs, so it is no fdatasync after so many bytes.
+#[test]
+fn a_transaction_takes_as_long_as_its_syncs_together() {
+    let mut assessment = made_writing::syncs_of_a_disk();
+    assessment.cases.truncate(3);
+    for (summary, atomic) in
+        assessment.cases.iter_mut().skip(1).zip([Atomic::JournalDelete, Atomic::JournalPersist])
+    {
+        let Work::Write(work) = &mut summary.case.work else { panic!("it writes") };
+        (work.atomic, work.every, work.io.block) = (atomic, 2, 4096);
+        summary.id = summary.case.id();
+    }
+    let view = View { answer: vec![Question::Commits], ..assessment.view().clone() };
+    let assessment = build::in_view(view, build::assessment("sync-latency", assessment.cases));
+    let said = crate::text::joined(&crate::answer::answer(&assessment).lines, "\n").to_string();
+    let expected = "A transaction of 2 × 4KiB commits in 1.20 ms (p50) and 3.12 ms (p99) with a \
+                    rollback journal that is deleted, in ";
+    assert!(said.contains(expected), "{said}");
+    assert!(said.contains(" with one whose header is overwritten."), "{said}");
+    assert!(!said.contains("fdatasync after 4KiB") && !said.contains("on average"), "{said}");
 }
 
 /// Each row with a finding of many rows has its mark in the table, and no other row has one.

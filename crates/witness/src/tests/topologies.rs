@@ -155,3 +155,13 @@ fn a_loop_device_is_what_its_file_is_on() {
     let idle = "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0";
     assert_eq!(on("/mnt/i", idle).disks, [""; 0]);
 }
+
+/// No kernel says so, but a copy of its tree may: an array of two arrays of which one is itself.
+#[test]
+fn a_device_that_leads_back_to_itself_ends_there() {
+    let more = "/sys/devices/virtual/block/md0/\n  dev = 9:0\n  md/level = raid0\n  \
+                slaves/md0 -> /sys/class/block/md0\n  slaves/sda -> /sys/class/block/sda\n";
+    let backing = grounded("9:0 / /mnt rw - ext4 /dev/md0 rw", more);
+    let nodes: Vec<&[String]> = backing.layers.iter().map(|it| &it.nodes[..]).collect();
+    assert_eq!(nodes, [["sda"], ["md0"]]);
+}

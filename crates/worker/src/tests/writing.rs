@@ -277,6 +277,44 @@ fn atomic_writes_are_the_content_or_refused() {
     }
 }
 
+/// Transactions of any size leave the content, whole, and no journal.
+#[test]
+fn transactions_with_a_rollback_journal_are_the_content() {
+    let journals = Atomic::ALL.iter().copied().filter(|atomic| atomic.journal().is_some());
+    for (atomic, every, ops) in
+        journals.flat_map(|it| [(it, 1, 3), (it, 2, 5), (it, 16, 40), (it, 7, 0)])
+    {
+        let (allocation, pattern) = (Allocation::Overwrite, Pattern::Random);
+        // What may overwrite all of its file does so again until its time is over.
+        let (block, size, time) = (4096, 48 * 4096 + 5, Duration::from_millis(50));
+        let io = Io { ops, pattern, block, size, time, ..zoo::plain_write().io };
+        let work = WriteWork { io, atomic, every, allocation, ..zoo::plain_write() };
+        assert!(!is_refused(&work), "{atomic}");
+        let folder = tempfile::tempdir_in(".").expect("the crate's folder is writable");
+        let target = target_of(&work);
+        let file = Some(target.path().to_path_buf());
+        let mut listener = Listener { file: file.clone(), outcome: None };
+        let case = Case::own(Work::Write(work));
+        let job = Job { file, folder: Some(folder.path().to_path_buf()), ..Job::of(case, 5) };
+        perform(&job, &mut listener);
+        let outcome = listener.outcome.expect("a job that begins has an outcome");
+        let sample = sample_of(&job, outcome).expect("it is done");
+        check_syncs(&work, &sample);
+        check_file(&job, &work, &sample, target.path());
+        assert_eq!(folder.path().read_dir().expect("it is there").count(), 0, "{atomic}");
+    }
+}
+
+#[test]
+fn a_rollback_journal_needs_a_folder() {
+    let allocation = Allocation::Overwrite;
+    let atomic = Atomic::JournalDelete;
+    let work = WriteWork { atomic, allocation, every: 1, ..zoo::plain_write() };
+    let (_, outcome) = run(&work, target_of(&work).path(), None);
+    let Outcome::Failed { reason } = outcome else { panic!("{outcome:?}") };
+    assert!(reason.contains("no folder for a rollback journal"), "{reason}");
+}
+
 #[test]
 fn every_fill_is_written() {
     for fill in Fill::ALL.iter().copied() {

@@ -8,6 +8,7 @@ pub mod idle;
 pub mod write;
 pub mod pwrite;
 pub mod mixed_pwrite;
+pub mod journal;
 pub mod buffered;
 pub mod mmap;
 pub mod uring;
@@ -54,10 +55,15 @@ impl WriteTarget {
     /// # Panics
     /// If the case's sync is not a call on a file.
     pub fn sync(&self) -> io::Result<()> {
+        self.sync_file(&self.file)
+    }
+
+    /// The same of another `file`.
+    fn sync_file(&self, file: &File) -> io::Result<()> {
         let synced = match self.sync {
-            Sync::Fdatasync => self.file.sync_data(),
-            Sync::Fsync => self.file.sync_all(),
-            Sync::FileRange => sync_file_range(&self.file),
+            Sync::Fdatasync => file.sync_data(),
+            Sync::Fsync => file.sync_all(),
+            Sync::FileRange => sync_file_range(file),
             Sync::None | Sync::Dsync | Sync::Msync => {
                 panic!("{} is not a call on a file", self.sync)
             }

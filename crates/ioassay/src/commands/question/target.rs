@@ -2,9 +2,8 @@
 
 use crate::args::RunArgs;
 use crate::device;
-use crate::directory::Directory;
 use crate::files::Target;
-use crate::fixture::OwnFile;
+use crate::fixture::{OwnFile, is_block_device};
 use crate::group::ValueList;
 use crate::recipe::{Changes, Recipe};
 use anyhow::{Result, bail};
@@ -12,7 +11,6 @@ use model::axis;
 use model::units;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::rc::Rc;
 
 /// The axis that says where the part begins that is read.
 const OFFSET: &str = "offset";
@@ -24,12 +22,18 @@ const OFFSET: &str = "offset";
 pub(super) fn target_of(args: &RunArgs, recipe: &Recipe, changes: &mut Changes) -> Result<Target> {
     let has_place = args.file.is_some() || !args.directories.is_empty() || args.device.is_some();
     check_place(recipe, has_place)?;
-    if let Some(file) = &args.file {
+    // A block device has no directory: it is read as it is.
+    let read_device = args.directories.first().filter(|path| is_block_device(path));
+    if let Some(file) = args.file.as_ref().or(read_device) {
+        args.directory()?;
         let length = args.length.as_deref().map(units::parse_bytes).transpose()?;
         let own = OwnFile { length, ..OwnFile::of(file)? };
         read_parts(changes, &own)?;
         changes.is_own_file = true;
         return Ok(Target::File(own));
+    }
+    if args.length.is_some() {
+        bail!("--length reads a part of a file or a block device: name one with --file");
     }
     if let Some(device) = &args.device {
         let disk = device::claim(device, args.destroy.as_deref())?;
@@ -44,7 +48,7 @@ pub(super) fn target_of(args: &RunArgs, recipe: &Recipe, changes: &mut Changes) 
 ///
 /// # Errors
 /// If an offset is invalid or too large, or the parts overlap.
-pub(super) fn read_parts(changes: &mut Changes, own: &OwnFile) -> Result<()> {
+pub(in crate::commands) fn read_parts(changes: &mut Changes, own: &OwnFile) -> Result<()> {
     let texts = changes.axes.get(OFFSET).map_or(Vec::new(), ValueList::texts);
     let offsets = texts.iter().map(|text| axis::parse_offset(text));
     let length = own.length_from(&offsets.collect::<Result<BTreeSet<u64>, _>>()?)?;
@@ -71,5 +75,5 @@ pub(super) fn in_directory(recipe: &Recipe, directory: Option<&Path>) -> Result<
     if directory.is_none() && !recipe.uses_storage() {
         return Ok(Target::Memory);
     }
-    Ok(Target::Directory(Rc::new(Directory::open(recipe.directory(directory)?)?)))
+    Target::directory(recipe.directory(directory)?)
 }
