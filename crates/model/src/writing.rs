@@ -191,6 +191,13 @@ impl WriteWork {
         self.op != Op::Copy && stays && self.io.ops == 0 && !ends_with_pass
     }
 
+    /// Whether it needs nothing of the file's old content: each write replaces whole pages of so
+    /// many bytes.
+    pub fn replaces_pages(&self, page: u64) -> bool {
+        let fetches = self.engine == WriteEngine::Mmap || self.read_share > 0;
+        self.op != Op::Sync && !fetches && self.io.block.is_multiple_of(page)
+    }
+
     /// The content written in a trial with `seed`, unless it is a copy.
     pub fn content(&self, seed: u64) -> Content {
         Content { seed, size: self.io.size, kind: self.fill.kind() }

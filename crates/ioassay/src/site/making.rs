@@ -2,6 +2,7 @@
 
 use super::{Carryover, Site};
 use crate::files::Files;
+use crate::fixture::TestFile;
 use crate::scratch::Scratch;
 use crate::space;
 use crate::stage::has_file;
@@ -76,14 +77,24 @@ impl Site<'_> {
             }
         }
         let made = files.to_write(work)?;
-        if let Scratch::Kept(kept) = &made
-            && work.read_share > 0
-        {
-            // What its reads return is known only then.
-            kept.restore((self.progress, self.stop))?;
+        if let Scratch::Kept(kept) = &made {
+            self.make_kept(kept, work)?;
         }
         left.traces.unlinked |= own;
         Ok(made)
+    }
+
+    /// Makes a file ready that every trial overwrites.
+    fn make_kept(&self, kept: &TestFile, work: &WriteWork) -> Result<()> {
+        if work.read_share > 0 {
+            // What its reads return is known only then.
+            kept.restore((self.progress, self.stop))?;
+        } else if work.replaces_pages(rustix::param::page_size() as u64) {
+            // The run itself cached it last, in folios of up to a megabyte and more, of which some
+            // file systems look through all pages to change one.
+            kept.evict_if_possible(self.storage.and_then(|storage| storage.residency_probe));
+        }
+        Ok(())
     }
 }
 

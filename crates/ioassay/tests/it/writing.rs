@@ -42,6 +42,37 @@ fn check_read_back(report: &Value) {
     }
 }
 
+/// The run has cached the file itself, in folios that slow small writes down.
+#[test]
+fn overwritten_files_are_evicted_unless_their_writes_would_read() {
+    let sandbox = Sandbox::new();
+    let group = |case: &str| {
+        format!(
+            "[[cases]]\nop = \"write\"\nallocation = \"overwrite\"\nsync = \"fdatasync\"\nops = 8\n\
+             pattern = \"random\"\n{case}\n"
+        )
+    };
+    let whole = "engine = [\"pwrite\", \"uring\"]\nblock = \"64KiB\"";
+    let groups = [whole, "engine = \"mmap\"\nblock = \"64KiB\"", "block = 1000"].map(group);
+    std::fs::write(
+        sandbox.path("mine.toml"),
+        format!("name = \"mine\"\nquestion = \"?\"\nsize = \"4MiB\"\n{}", groups.concat()),
+    )
+    .unwrap();
+    sandbox.judges(&["run", "mine.toml", "--rounds=2", "--record", "record"]);
+    let record = std::fs::read_to_string(sandbox.path("record")).unwrap();
+    let lines = record.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let cached = lines.filter_map(|line| {
+        let (trial, evidence) = (&line["trial"], &line["trial"]["evidence"]);
+        Some((trial["case"].as_u64()?, evidence["residency_before"]["cached"].as_u64()?))
+    });
+    let cached: Vec<(u64, u64)> = cached.collect();
+    assert_eq!(cached.len(), 8, "{cached:?}");
+    for (case, cached) in cached {
+        assert_eq!(cached == 0, case < 2, "case {case}: {cached} pages were cached");
+    }
+}
+
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
 fn atomic_writes_are_measured_only_where_the_storage_promises_them() {
