@@ -81,6 +81,14 @@ impl<'a> Companion<'a> {
         Ok(Companion { actor, worker, file, job, since, counters, evidence })
     }
 
+    /// Lets it find its file as a case finds one that it overwrites.
+    pub(crate) fn make_ready(&self, probe: Option<Probe>) {
+        let work = self.actor.case.write().filter(|_| self.actor.file == ActorFile::Own);
+        if let (Some(work), Some(file)) = (work, self.file) {
+            file.ready_to_overwrite(work, probe);
+        }
+    }
+
     /// Reads its counters just before the trial.
     fn before(&mut self) {
         if let Some((witness, snapshot)) = &mut self.counters {

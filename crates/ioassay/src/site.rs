@@ -25,7 +25,7 @@ use crate::validation::{validate, worded};
 use crate::worker_process::{PATIENCE, WorkerProcess};
 use anyhow::{Result, bail};
 use model::case::{Advice, Cache, Case, OWN_PEER, Op};
-use model::evidence::Evidence;
+use model::evidence::{Evidence, Probe};
 use model::host::Storage;
 use model::plan::Plan;
 use model::random::mix;
@@ -71,9 +71,6 @@ pub struct Site<'a> {
     /// The shapes of loops that were measured before the run.
     pub calibrated: &'a [Calibrated],
 }
-
-/// Interval between stop checks.
-const SETTLE_STEP: Duration = Duration::from_secs(1);
 
 /// The turn of a case in a round.
 #[derive(Debug, Clone, Copy)]
@@ -263,6 +260,7 @@ impl Site<'_> {
             let files = (files, stage.lasting(), self.calibrated);
             companions.push(Companion::of((actor, number), own, job, files)?);
         }
+        companions.iter().for_each(|it| it.make_ready(self.probe()));
         let after_write = left.traces.wrote && stage.file().is_some();
         let state = self.prove_state(case, stage, after_write || !companions.is_empty());
         left.traces.wrote |= stage.names.is_some();
@@ -283,8 +281,7 @@ impl Site<'_> {
             // It did not begin, or failed: the actors, which may go on, end with their workers.
             return Ok(outcome);
         }
-        let probe = self.storage.and_then(|storage| storage.residency_probe);
-        (trial.beside, left.beside) = beside::finish(companions, probe, self.stop)?;
+        (trial.beside, left.beside) = beside::finish(companions, self.probe(), self.stop)?;
         Ok(outcome)
     }
 
@@ -310,15 +307,9 @@ impl Site<'_> {
         Ok(())
     }
 
-    /// Waits until an earlier trial's data is written: otherwise that would disturb this trial.
-    fn settle(&self, case: &Case, stage: &Stage) {
-        let Some(storage) = self.storage else { return };
-        let is_quiet = || {
-            let settled = witness::settle(storage, stage.to_settle(), SETTLE_STEP);
-            log::debug!("before {}: {settled:?}", case.id());
-            settled.quiet
-        };
-        self.calming.wait(is_quiet, || self.stop.is_asked());
+    /// How to see what is cached of the target's files.
+    fn probe(&self) -> Option<Probe> {
+        self.storage.and_then(|storage| storage.residency_probe)
     }
 
     /// Sets the initial state and runs the worker, with evidence collected before and after.

@@ -12,6 +12,7 @@ use crate::writing::{Durability, durable_bytes, syncs_due};
 use model::case::{Allocation, Cache, Fill, Op, Sync, WriteEngine, WriteWork};
 use model::host::Medium;
 use model::list::listed;
+use model::plan::Actor;
 use model::units::{bytes_rounded, percent, scaled};
 use model::watched::SyncedBy;
 
@@ -240,7 +241,9 @@ fn dirty_start(context: &Context) -> Option<Draft> {
     let dirty = |trial: &Counted| {
         let of_file = trial.evidence.residency_before.and_then(|seen| seen.dirty);
         let of_file = of_file.map(|pages| pages.saturating_mul(page));
-        trial.evidence.dirty_before.max(of_file).map(|bytes| bytes as f64)
+        // What an actor wrote before the trial began is what it does.
+        let of_machine = trial.evidence.dirty_before.filter(|_| !has_writing_actor(context));
+        of_machine.max(of_file).map(|bytes| bytes as f64)
     };
     let limit = |trial: &Counted| (DIRTY_SHARE_MOST * wrote(trial) as f64).max(DIRTY_MOST);
     let excess = median(&context.measured.values(|t| Some(dirty(t)? - limit(t))))?;
@@ -255,6 +258,12 @@ fn dirty_start(context: &Context) -> Option<Draft> {
     );
     let remedy = "stop other programs that write, or wait until their data is written ('sync')";
     Draft::sized(bytes, Severity::Doubt, message, remedy)
+}
+
+fn has_writing_actor(context: &Context) -> bool {
+    let beside = &context.measured.case.beside;
+    let is_one = |actor: &Actor| beside.contains(&actor.name) && actor.case.write().is_some();
+    context.measured.actors.iter().any(is_one)
 }
 
 /// Whether a command read from devices, or made data durable: then it waited for them.

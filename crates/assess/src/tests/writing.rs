@@ -10,6 +10,7 @@ use model::host::{Device, Direct, HeldContent, LoopFile, Medium, Storage, WeakPa
 use model::layer::{Amplification, Counts, Layer};
 use model::path::WriteCache;
 use model::pattern::Pattern;
+use model::plan::Actor;
 use model::trial::ReadBack;
 use proptest::prelude::*;
 
@@ -538,6 +539,18 @@ fn dirty_start() {
     };
     check(flawless_write(unsynced()), in_memory, "sound ram: Ram note, AcknowledgedOnly note");
     check(flawless(super::work(Cache::Cold)), machine(500), "sound device:");
+    // An actor has written for a while when the trial begins. The trial's own file stays clean.
+    let beside = |actor: Case, more: &dyn Fn(&mut Record)| {
+        let mut record = flawless_write(over());
+        record.header.plan.actors = vec![Actor::own("other", actor)];
+        record.header.plan.cases[0].case.beside = vec!["other".to_string()];
+        more(&mut record);
+        first(&record).findings.iter().any(|found| found.code == Code::DirtyStart)
+    };
+    let (writer, reader) = (Case::own(Work::Write(over())), file_case(super::work(Cache::Direct)));
+    assert!(!beside(writer.clone(), &machine(500)));
+    assert!(beside(writer, &file(60)));
+    assert!(beside(reader, &machine(500)));
     // The trials of a sustained run follow each other directly.
     let sustained = |r: &mut Record| {
         machine(500)(r);

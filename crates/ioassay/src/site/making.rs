@@ -5,7 +5,7 @@ use crate::files::Files;
 use crate::fixture::TestFile;
 use crate::scratch::Scratch;
 use crate::space;
-use crate::stage::has_file;
+use crate::stage::{Stage, has_file};
 use anyhow::{Context, Result};
 use model::case::{Allocation, Case, WriteWork};
 use model::generation;
@@ -19,6 +19,9 @@ const ROOM_WAIT: Duration = Duration::from_secs(10);
 
 /// Interval between checks for that.
 const ROOM_STEP: Duration = Duration::from_millis(50);
+
+/// Interval between stop checks.
+const SETTLE_STEP: Duration = Duration::from_secs(1);
 
 impl Site<'_> {
     /// Makes the files of a trial of `case` ready. Returns the one that it writes, if any. `shared`
@@ -51,7 +54,7 @@ impl Site<'_> {
         left.traces.wrote = true;
         if self.memory.is_some() {
             // What this process cached by writing does not count as the workers' memory.
-            file.evict_if_possible(self.storage.and_then(|storage| storage.residency_probe));
+            file.evict_if_possible(self.probe());
         }
         Ok(())
     }
@@ -84,15 +87,24 @@ impl Site<'_> {
         Ok(made)
     }
 
+    /// Waits until an earlier trial's data is written: otherwise that would disturb this trial.
+    pub(super) fn settle(&self, case: &Case, stage: &Stage) {
+        let Some(storage) = self.storage else { return };
+        let is_quiet = || {
+            let settled = witness::settle(storage, stage.to_settle(), SETTLE_STEP);
+            log::debug!("before {}: {settled:?}", case.id());
+            settled.quiet
+        };
+        self.calming.wait(is_quiet, || self.stop.is_asked());
+    }
+
     /// Makes a file ready that every trial overwrites.
     fn make_kept(&self, kept: &TestFile, work: &WriteWork) -> Result<()> {
         if work.read_share > 0 {
             // What its reads return is known only then.
             kept.restore((self.progress, self.stop))?;
-        } else if work.replaces_pages(rustix::param::page_size() as u64) {
-            // The run itself cached it last, in folios of up to a megabyte and more, of which some
-            // file systems look through all pages to change one.
-            kept.evict_if_possible(self.storage.and_then(|storage| storage.residency_probe));
+        } else {
+            kept.ready_to_overwrite(work, self.probe());
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ impl Site<'_> {
             (Op::Copy, None) => return,
             (Op::Write | Op::Sync, _) => work.content(job.seed),
         };
-        let probe = self.storage.and_then(|storage| storage.residency_probe);
+        let probe = self.probe();
         match scratch.read_back(job, sample, content, probe, self.stop) {
             Ok(read_back) => trial.read_back = read_back,
             Err(error) => trial.outcome = Outcome::Failed { reason: format!("{error:#}") },
