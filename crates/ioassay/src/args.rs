@@ -292,13 +292,13 @@ pub struct RunArgs {
     #[arg(value_parser = RecipeParser, hide_possible_values = true)]
     pub recipe: String,
     /// The directory to measure, by default the current one; a test file is written there and then
-    /// removed. A block device is only read. Several: each alone and all at once, by turns
+    /// removed. A block device is only read. Several: each alone, and all at once
     #[arg(id = "directory", conflicts_with = "file", value_hint = ValueHint::DirPath)]
     pub directories: Vec<PathBuf>,
     /// Read this file or block device instead of a test file; it is never opened for writing
     #[arg(long, conflicts_with_all = ["size", "keep"])]
     pub file: Option<PathBuf>,
-    /// Of a file or block device that is read: so many bytes, from --offset on
+    /// Read so many bytes of a file or block device, from --offset on
     #[arg(long, value_name = "SIZE")]
     pub length: Option<String>,
     /// Write to this block device instead of a test file. Destroys all data on it: repeat its name

@@ -128,8 +128,8 @@ fn said_case(goal: &MetGoal, case: &CaseFit, summary: &Summary) -> Text {
 fn too_few(case: &CaseFit, limit: &str) -> String {
     match case.operations.zip(case.operations_needed) {
         Some((timed, needed)) if timed < needed => format!(
-            "from {timed} of the {needed} operations that it takes to hold it against {limit}: \
-             choose a longer --time or more --rounds"
+            "from {timed} of the {needed} operations that it takes to hold it against {limit}: it \
+             needs more time or more rounds"
         ),
         _ => format!("from too few invocations to hold against {limit}"),
     }

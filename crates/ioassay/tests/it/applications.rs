@@ -63,7 +63,7 @@ fn sqlite_commits_as_its_recipe_does() {
         let theirs = transaction(&sandbox, &["sqlite3", "db", &sql], "/db");
         std::fs::remove_file(sandbox.path("db")).unwrap();
         let atomic = format!("--atomic=journal-{mode}");
-        let args = ["run", "sqlite", &atomic, "--size=1MiB", "--rounds=1", "--time=50ms"];
+        let args = ["run", "sqlite", &atomic, "--size=1MiB", "--rounds=1", "--ops=8", "--time=30s"];
         let ours = [&[PROGRAM][..], &args, &["--invocations=1", "--quiet"]].concat();
         let ours = transaction(&sandbox, &ours, "overwrite-");
         assert_eq!(ours, theirs, "{mode}");
