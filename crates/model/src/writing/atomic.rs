@@ -50,18 +50,6 @@ impl Atomic {
     }
 }
 
-impl JournalEnd {
-    /// The sync calls of a transaction: two of the journal, before and after its header tells how
-    /// many blocks it has, one of its directory, one of the file, and one of an end that is not
-    /// the removal of a name.
-    pub fn syncs(self) -> u64 {
-        match self {
-            JournalEnd::Delete => 4,
-            JournalEnd::Truncate | JournalEnd::Persist => 5,
-        }
-    }
-}
-
 impl WriteWork {
     pub(super) fn atomic_refusal(&self) -> Option<String> {
         if self.atomic.journal().is_some() {

@@ -73,9 +73,12 @@ fn after_others(
     let is_other = |(work, summary): &&(&WriteWork, &Summary)| {
         let is_commit = commits.iter().any(|(_, commit)| commit.id == summary.id);
         let is_one = work.io.threads == 1 && work.io.depth == 1 && work.sync != Sync::Dsync;
-        let is_one = is_one && work.atomic.journal().is_none();
         let is_regular = work.op == Op::Sync || work.every > 0;
-        is_one && is_regular && !is_commit && !summary.is_not_durable()
+        is_one
+            && is_regular
+            && work.atomic.journal().is_none()
+            && !is_commit
+            && !summary.is_not_durable()
     };
     let others = || synced.iter().filter(is_other);
     let (first, _) = others().next()?;
@@ -183,14 +186,15 @@ fn said_commits(rows: &[(&WriteWork, &Summary)]) -> Vec<Sentence> {
 /// is deleted, in …`.
 fn transactions(synced: &[(&WriteWork, &Summary)]) -> Option<Sentence> {
     let (mut texts, mut rows, mut what) = (Vec::new(), Vec::new(), None);
-    for (work, summary) in synced.iter().filter(|(_, summary)| !summary.is_not_durable()) {
+    let is_alone = |summary: &Summary| summary.case.beside.is_empty();
+    for (work, summary) in synced.iter().filter(|(_, it)| is_alone(it) && !it.is_not_durable()) {
         let Some(end) = work.atomic.journal() else { continue };
-        let size = (work.every, work.io.block);
         let Some((_, said)) = until_durable(summary).and_then(|it| quantiles(it, summary)) else {
             continue;
         };
+        let size = (work.every, work.io.block);
         // Transactions of another size have rows of their own in the table.
-        if *what.get_or_insert(size) == size && summary.case.beside.is_empty() {
+        if *what.get_or_insert(size) == size {
             texts.push(text!("{} {}", said, ended(end)));
             rows.push(*summary);
         }
@@ -198,7 +202,7 @@ fn transactions(synced: &[(&WriteWork, &Summary)]) -> Option<Sentence> {
     let (blocks, block) = what?;
     let size = format!("{blocks} × {}", units::bytes(block));
     let text = text!("A transaction of {} commits in {}.", size, joined(&texts, ", in "));
-    (!texts.is_empty()).then(|| Sentence::of_summaries(text, rows))
+    Some(Sentence::of_summaries(text, rows))
 }
 
 /// What becomes of a rollback journal.
