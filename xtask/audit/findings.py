@@ -533,10 +533,15 @@ def dirty_start(row):
     if not row.write or row.medium == "ram" or row.sustain is not None:
         return None
 
+    # What an actor wrote before the trial began is what it does.
+    actors = [row.record.actors.get(one["name"]) for one in row.figures[0].trial.beside]
+    has_writer = any(actor and actor.is_write for actor in actors)
+
     def excess(one):
         before = one.trial["residency_before"] or {}
         of_file = before.get("dirty")
-        told = [one.trial["dirty_before"], of_file and of_file * row.host["page"]]
+        of_machine = None if has_writer else one.trial["dirty_before"]
+        told = [of_machine, of_file and of_file * row.host["page"]]
         told = [dirty for dirty in told if dirty is not None]
         return max(told) - max(16 * MIB, 0.05 * one.bytes) if told else None
 

@@ -1,11 +1,14 @@
 """Compares ioassay's answer with the audit's, value by value."""
 
+import functools
+import re
 from collections import Counter
 
 import told
 
 # Sums in a different order differ in the last digits.
 TOLERANCE = 1e-9
+INDEX = re.compile(r"\[[0-9]*\]")
 
 
 class Held:
@@ -112,18 +115,10 @@ def brief(value):
     return text if len(text) <= 120 else text[:117] + "..."
 
 
+@functools.cache
 def shape(path):
     """A path without its indices."""
-    parts, keep = [], True
-    for letter in path:
-        if letter == "[":
-            keep = False
-            parts.append("[")
-        elif letter == "]":
-            keep = True
-        if keep:
-            parts.append(letter)
-    return "".join(parts)
+    return INDEX.sub("[]", path)
 
 
 KINDS = (
@@ -142,6 +137,7 @@ KINDS = (
 )
 
 
+@functools.cache
 def kind(path):
     """The kind of value at a path of the JSON."""
     names = shape(path).replace("[]", "").split(".")
