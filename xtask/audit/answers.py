@@ -32,7 +32,7 @@ def answer(rows):
     device = [row for row in files if row.is_served("device")]
     cached = fastest(row for row in files if row.is_served("page-cache") and not row.case.rate)
     one = [row for row in device if row.case.depth == 1 and row.case.threads == 1
-           and row.case.block == LATENCY_BLOCK and row.case.pattern == "random"]
+           and row.case.has_block(LATENCY_BLOCK) and row.case.pattern == "random"]
     latencies = [(row.verdict != "sound", row.histogram.percentile("p50")) for row in one]
     latencies = [told for told in latencies if told[1] is not None]
     return {"memory": memory.rate, "page_cache": cached.rate if cached else None,

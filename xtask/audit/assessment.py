@@ -224,6 +224,8 @@ def found(row):
 def axes(case):
     told = dict(case.axes)
     told["time_s"] = told.pop("time") / NS
+    if len(case.sizes) > 1:
+        told["block"] = case.block_text
     if "kernel" not in told:
         told.setdefault("rate", None)
         told.setdefault("arrival", None)

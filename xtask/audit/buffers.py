@@ -26,7 +26,8 @@ def data(case):
     """What is written: a period and a block, and the pages that each block in flight can cover."""
     if case.fill != "random":
         return [whole(case.block, PAGE)]
-    is_within = case.block % PAGE == 0 or PAGE % case.block == 0
+    divides = len(case.sizes) == 1 and PAGE % case.block == 0
+    is_within = divides or case.least_block % PAGE == 0
     window = whole(case.block, PAGE) + (0 if is_within else PAGE)
     return [whole(MIB + case.block, PAGE)] + ([window * case.depth] if case.depth > 1 else [])
 

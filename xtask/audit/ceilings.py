@@ -267,6 +267,7 @@ def faster_than_read(row, rows):
         axes = ("cache", "block", "depth", "threads", "pattern")
         return (other.file and other.is_served("device")
                 and other.case.has_huge_buffers == case.has_huge_buffers
+                and other.case.sizes == case.sizes
                 and all(other.case.axes[name] == case.axes[name] for name in axes))
     base = fastest(other for other in rows if is_alike(other))
     share = base and ratio_of(row.rates(), base.rates())

@@ -248,9 +248,9 @@ def over_read(row):
     if not row.file or row.served_by not in ("device", "mixed"):
         return None
     page = max(1, row.host["page"])
-    of_operation = -(-row.case.block // page) * page
+    of_operation = row.case.mean_block(page)
     share = row.total(counter("task_read_bytes"),
-                      lambda one: max(of_operation * one.ops, one.bytes))
+                      lambda one: max(int(of_operation * one.ops), one.bytes))
     return "note" if share is not None and share > 1.05 else None
 
 
@@ -462,7 +462,7 @@ def foreign_writes(row):
             return None
         is_each = case.sync == "dsync" or topology.syncs_each_write(row.storage, case)
         calls = one.written_ops if is_each else writing.syncs(one)
-        pages = -(-case.block // page) * page * one.written_ops
+        pages = case.mean_block(page) * one.written_ops
         data = 0 if case.op == "sync" else max(pages, one.written_bytes)
         written -= 2 * (one.trial["unsure_written"] or 0)
         return written - most * (1.25 * data + 256 * 1024 * calls + 16 * MIB)

@@ -30,6 +30,8 @@ class Must:
         self.limit = quantity(value, units)
 
     def fits(self, case):
+        if self.what == "gap":
+            return not case.is_memory
         if self.tail:
             syncs = case.is_write and case.every and case.sync not in NO_CALLS
             return bool(syncs) if self.is_sync else not case.is_memory
@@ -86,12 +88,25 @@ def figure(must, row):
         if histogram is None:
             return None, None, None, False, False
         return percentile(histogram, must)
+    if must.what == "gap":
+        return gap(must, row)
     told = {"throughput": row.throughput, "iops": row.iops}.get(must.what)
     if must.what == "cpu":
         told = row.estimate(open_loop.cpu_per_op)
     if told is None:
         return None, None, None, True, False
     return told["median"], told["low"], told["high"], True, False
+
+
+def gap(must, row):
+    """The longest latency or response that was seen, and the end of the interval of the trials'."""
+    seen = max(row.values(open_loop.longest), default=None)
+    told = row.estimate(open_loop.longest)
+    if seen is None:
+        return None, None, None, True, False
+    high = told["high"] if told else None
+    ends = (None, None) if high is None else (float(seen), max(float(seen), high))
+    return float(seen), *ends, True, seen >= must.limit
 
 
 def histogram_of(must, row):
@@ -134,8 +149,10 @@ def decide(must, row, told, is_enough, is_exceeded):
     else:
         return "undecided", "no figure" if value is None else "too few"
     doubts = {code for code, severity in row.findings.items() if severity == "doubt"}
+    # A stall is what a gap is about.
+    doubts -= {"Stalled"} if must.what == "gap" else set()
     if is_missed and doubts <= FLATTER:
         return "no", None if is_enough else "exceeded"
-    if row.verdict == "doubtful":
+    if doubts:
         return "undecided", "doubtful"
     return ("yes", None) if is_met else ("undecided", "too close")

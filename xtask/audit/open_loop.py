@@ -29,6 +29,13 @@ def responses(one):
     return {"counts": told["counts"] + [[LAST_NS, late]], "max_ns": LAST_NS}
 
 
+def longest(one):
+    """The longest response time, or latency in a closed loop; None without an operation."""
+    if one.case.rate:
+        return said(responses(one)["max_ns"]) if due(one) else None
+    return one.trial.done["latencies"]["max_ns"] if one.trial.done["latencies"]["counts"] else None
+
+
 def said(value):
     """A value of the JSON: the longest response time has a number of its own."""
     if isinstance(value, dict):

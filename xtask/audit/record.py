@@ -1,6 +1,7 @@
 """Reads a record: a header line and one line per trial, all in JSON."""
 
 import json
+import math
 import re
 
 import beside
@@ -32,8 +33,16 @@ class Case:
 
     def __init__(self, axes):
         self.axes = {}
+        self.sizes = []
         for name, text in axes:
-            if name in SIZE_AXES:
+            if name == "block":
+                # One size, or several with their percentages: 4KiB/60:64KiB/40.
+                parts = [part.split("/") for part in text.split(":")]
+                self.sizes = [(quantity(size, SIZES), int(share[0]) if share else 100)
+                              for size, *share in parts]
+                self.block_text = text
+                value = max(size for size, _ in self.sizes)
+            elif name in SIZE_AXES:
                 value = quantity(text, SIZES)
             elif name == "time":
                 value = quantity(text, TIMES)
@@ -59,7 +68,26 @@ class Case:
 
     def key(self, *without):
         """The identity of the case without the axes `without`."""
-        return tuple(sorted((k, v) for k, v in self.axes.items() if k not in without))
+        axes = {**self.axes, "block": tuple(self.sizes)}
+        return tuple(sorted((k, v) for k, v in axes.items() if k not in without))
+
+    def has_block(self, size):
+        """Whether every operation has so many bytes."""
+        return self.sizes == [(size, 100)]
+
+    @property
+    def least_block(self):
+        return min(size for size, _ in self.sizes)
+
+    def mean_block(self, page=1):
+        """The bytes of an operation on average, in whole pages."""
+        return sum(-(-size // page) * page * share for size, share in self.sizes) / 100
+
+    @property
+    def blocks(self):
+        """The blocks of the file. Only how many of several sizes there are, in their shuffled
+        order, is not known here: the mean decides."""
+        return math.ceil(self.size / self.mean_block())
 
     @property
     def is_memory(self):

@@ -49,9 +49,8 @@ def hit_share_of(row, one):
 def touched_bytes(row, one):
     """The bytes of different blocks: a thread reads each of its part before it reads one again."""
     case = row.case
-    blocks = -(-case.size // case.block)
-    operations = min(case.ops, blocks) if case.ops else blocks
-    part = min(operations * case.block, case.size) / case.threads / row.parts
+    limit = case.ops * case.mean_block() if case.ops else case.size
+    part = min(limit, case.size) / case.threads / row.parts
     return sum(min(part, span["bytes"]) for span in one.spans)
 
 
@@ -167,7 +166,7 @@ def is_clean(row):
         return bool(one.trial.beside) and dirty is not None \
             and dirty * row.host["page"] <= NOISE * min(one.bytes, case.size)
     is_synced = case.sync in ("fdatasync", "fsync", "msync") and not case.is_direct
-    is_once = 1 <= (case.every or 0) <= -(-case.size // case.block) // case.threads
+    is_once = 1 <= (case.every or 0) <= case.blocks // case.threads
     return is_synced and is_once and bool(row.figures) and all(map(of_trial, row.figures))
 
 

@@ -73,7 +73,9 @@ def writes_whole_blocks(row):
     cases = [row.case, *row.sharing]
     writers = [case for case in cases if case.is_write]
     readers = [case for case in cases if case.is_read]
-    return bool(writers) and all(writers[0].block % case.block == 0 for case in readers)
+    if not writers or any(len(case.sizes) > 1 for case in cases):
+        return False
+    return all(writers[0].block % case.block == 0 for case in readers)
 
 
 def torn_pages(row):

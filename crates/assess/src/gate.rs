@@ -37,7 +37,8 @@ pub struct Rule {
 fn is_gated(watched: Indicator) -> bool {
     match watched {
         Indicator::Throughput | Indicator::Time | Indicator::Cpu => true,
-        Indicator::Iops => false,
+        // What happens once in a trial says too little of a change.
+        Indicator::Iops | Indicator::Gap => false,
         Indicator::Latency(tail) | Indicator::Sync(tail) => {
             [Tail::P50, Tail::P99, Tail::P99_9].contains(&tail)
         }
@@ -309,6 +310,7 @@ fn value(case: &Case, figures: &Figures, watched: Indicator) -> Option<f64> {
         Indicator::Time => case.command().and(figures.iops).map(|rate| NS_PER_SECOND / rate),
         Indicator::Latency(tail) if case.is_open() => ns(figures.responses.percentile(tail)),
         Indicator::Latency(tail) => ns(figures.latencies.percentile(tail)),
+        Indicator::Gap => None,
         Indicator::Sync(tail) => ns(figures.syncs.percentile(tail)),
         Indicator::Cpu => Some(ns(figures.working_cpu_ns)? / (figures.ops.max(1)) as f64),
     }

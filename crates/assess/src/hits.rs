@@ -51,7 +51,10 @@ pub(crate) fn hit_share(measured: &Measured, work: &ReadWork, trial: &Counted) -
 /// once before it reads one again.
 fn touched_bytes(measured: &Measured, work: &ReadWork, trial: &Counted) -> f64 {
     let io = &work.io;
-    let pass = io.operations().saturating_mul(io.block).min(io.size) as f64;
+    let pass = match io.operations() {
+        all if all >= io.blocks() => io.size as f64,
+        some => (some as f64 * io.mean_block()).min(io.size as f64),
+    };
     let part = pass / f64::from(io.threads.max(1)) / f64::from(measured.part.of.max(1));
     trial.sample.spans.iter().map(|span| part.min(span.bytes as f64)).sum()
 }

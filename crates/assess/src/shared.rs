@@ -6,7 +6,6 @@ use model::case::{Case, Io};
 use model::generation::PagesRead;
 use model::list::listed;
 use model::plan::ActorFile;
-use model::units;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::iter;
@@ -70,15 +69,19 @@ impl<'a> Sides<'a> {
 
     /// Whether each block that is read lies within one that is written at once.
     pub(crate) fn writes_whole_blocks(&self) -> bool {
-        self.readers.iter().all(|reader| self.writer.block.is_multiple_of(reader.block.max(1)))
+        let is_whole = |reader: &&Io| {
+            let has_one_size = self.writer.sizes.is_none() && reader.sizes.is_none();
+            has_one_size && self.writer.block.is_multiple_of(reader.block.max(1))
+        };
+        self.readers.iter().all(is_whole)
     }
 
     /// `reads of 8KiB, writes of 1MiB`
     pub(crate) fn said(&self) -> String {
-        let mut blocks: Vec<u64> = self.readers.iter().map(|io| io.block).collect();
-        blocks.sort_unstable();
+        let mut readers = self.readers.clone();
+        readers.sort_by_key(|io| io.block);
+        let mut blocks: Vec<String> = readers.iter().map(|io| io.block_text()).collect();
         blocks.dedup();
-        let blocks: Vec<String> = blocks.into_iter().map(units::bytes).collect();
-        format!("reads of {}, writes of {}", listed(&blocks), units::bytes(self.writer.block))
+        format!("reads of {}, writes of {}", listed(&blocks), self.writer.block_text())
     }
 }

@@ -142,7 +142,7 @@ fn doubts_alone(host: usize, its: &HostEvidence, own: &[Option<&HostEvidence>]) 
 /// The least time for a byte of `case` that limits allow, in nanoseconds; 0 without a limit. `None`
 /// if the case moves no blocks of a file.
 fn limited_ns(case: &Case, header: &Header) -> Option<f64> {
-    let block = case.io()?.block as f64;
+    let block = case.io()?.mean_block();
     let writes = case.write().is_some();
     let bytes_a_second = |limit: &Limit| match limit.what {
         Limited::ReadBytes if !writes => Some(limit.a_second as f64),

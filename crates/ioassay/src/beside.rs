@@ -26,8 +26,11 @@ pub(crate) const LEAD: Duration = Duration::from_millis(200);
 /// may a trial's last operation.
 const TAIL: Duration = Duration::from_millis(300);
 
-/// How much longer a trial takes beside actors than alone, at least.
-pub(crate) const AROUND: Duration = LEAD.saturating_add(TAIL);
+/// How long actors work beside a trial that may take `time`. They go on until then, even if it ends
+/// before: nothing tells a loop that is timed to stop.
+pub(crate) fn time_beside(time: Duration) -> Duration {
+    LEAD.saturating_add(time).saturating_add(TAIL.max(time / 4))
+}
 
 /// An actor with its worker.
 #[derive(Debug)]
@@ -63,8 +66,7 @@ impl<'a> Companion<'a> {
             return Err(format!("there is no file for the actor '{}'", actor.name));
         }
         let mut own = actor.case.clone();
-        let time = of_case.case.time();
-        own.set_time(LEAD.saturating_add(time).saturating_add(TAIL.max(time / 4)));
+        own.set_time(time_beside(of_case.case.time()));
         let job = Job {
             case: own,
             seed: mix(of_case.seed ^ (number + 1)),

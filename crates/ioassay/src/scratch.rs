@@ -1,5 +1,7 @@
 //! A file to write: created in a case's initial state for a trial, read back, and removed.
 
+mod appended;
+
 use crate::directory::{Directory, OwnName};
 use crate::fixture::{TestFile, through_proc, with_name};
 use crate::stop::Stop;
@@ -110,6 +112,9 @@ impl<'a> Scratch<'a> {
         let evicted = probe.map(|probe| page_cache::evict(file, page_cache::WHOLE, probe));
         let is_past_cache = matches!(evicted, Some(Ok(_)));
         let mut read_back = ReadBack { bytes: 0, digest: 0, expected: 0, is_past_cache };
+        if let Some(work) = job.case.write().filter(|work| work.appends_together()) {
+            return appended::read(read_back, file, (job, work), sample, content, stop).map(Some);
+        }
         let mut buffer = vec![0; CHUNK as usize];
         let runs = left.iter().flat_map(|(content, parts)| runs(parts).map(|run| (*content, run)));
         for (content, run) in runs {

@@ -84,6 +84,8 @@ pub enum Domain {
     Names(&'static [(Kind, &'static [&'static str])]),
     /// A size in bytes.
     Bytes,
+    /// A size in bytes, or several with their percentages.
+    Blocks,
     /// A whole number with this minimum.
     Count(u64),
     /// A number of hosts, or which one.
@@ -249,6 +251,7 @@ impl Axis {
     pub fn help(&self) -> String {
         let example = match self.domain {
             Domain::Names(_) | Domain::Other | Domain::Count(_) | Domain::Hosts => None,
+            Domain::Blocks => Some("4k, 1MiB, 4k/60:64k/40".to_string()),
             Domain::Bytes => Some("4k, 1MiB, 256MiB".to_string()),
             Domain::Rate => Some("500, 40k, 1.5M".to_string()),
             Domain::Exponent => Some("0.6, 0.99, 1.2".to_string()),
@@ -303,7 +306,7 @@ impl Axis {
     pub fn column(&self) -> Cow<'static, str> {
         match (self.column, &self.domain) {
             (Some(column), _) => column.into(),
-            (None, Domain::Bytes) => format!("{}_bytes", self.name).into(),
+            (None, Domain::Bytes | Domain::Blocks) => format!("{}_bytes", self.name).into(),
             (None, _) => self.name.into(),
         }
     }
@@ -312,7 +315,7 @@ impl Axis {
     pub fn quantity(&self, case: &Case) -> Option<Quantity> {
         let text = self.value(case)?;
         let read = match self.domain {
-            Domain::Bytes => units::parse_bytes(&text).map(Quantity::Whole),
+            Domain::Bytes | Domain::Blocks => units::parse_bytes(&text).map(Quantity::Whole),
             Domain::Count(_) | Domain::Hosts => count(self.name, &text, 0).map(Quantity::Whole),
             Domain::Rate => rate(&text).map(Quantity::Whole),
             Domain::Time => units::parse_time(&text).map(|time| Quantity::Real(time.as_secs_f64())),

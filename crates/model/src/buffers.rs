@@ -51,8 +51,7 @@ fn data(work: &WriteWork) -> Vec<u64> {
     if work.fill != Fill::Random {
         return vec![whole(block, ALIGN)];
     }
-    let is_within = block.is_multiple_of(STAMP_PAGE) || STAMP_PAGE.is_multiple_of(block);
-    let more = if is_within { 0 } else { STAMP_PAGE };
+    let more = if work.io.is_within_pages() { 0 } else { STAMP_PAGE };
     let window = whole(block, STAMP_PAGE).saturating_add(more);
     let mut all = vec![whole(STAMP_PERIOD.saturating_add(block), STAMP_PAGE)];
     all.extend((depth > 1).then(|| window.saturating_mul(depth.into())));

@@ -32,7 +32,8 @@ impl Environment<'_> {
     /// Why `case` cannot be measured here, or would not measure what it claims.
     pub fn refusal(&self, case: &Case) -> Option<String> {
         let any = self.peer_refusal(case).or_else(|| threads_refusal(case));
-        let any = any.or_else(|| refusal::of_shared(case)).or_else(|| self.pages_refusal(case));
+        let any = any.or_else(|| refusal::of_shared(case)).or_else(|| refusal::of_sizes(case));
+        let any = any.or_else(|| self.pages_refusal(case));
         any.or_else(|| rate_refusal(case)).or_else(|| match &case.work {
             Work::Read(work) => cut_refusal(&work.io)
                 .or_else(|| zipf_refusal(work))
@@ -209,7 +210,7 @@ impl Environment<'_> {
 
 /// Why a file cannot be divided like this, for any kind of work.
 fn cut_refusal(io: &Io) -> Option<String> {
-    let blocks = io.size.div_ceil(io.block);
+    let blocks = io.blocks();
     if io.block > io.size {
         let (block, size) = (units::bytes(io.block), units::bytes(io.size));
         return Some(format!("the block of {block} is larger than the file of {size}"));
@@ -636,7 +637,23 @@ mod tests {
                     engine: WriteEngine::Write,
                     ..append
                 },
-                "sequential, by one thread",
+                "",
+            ),
+            (
+                WriteWork {
+                    io: Io { threads: 2, size: plain.io.size + 1, ..append.io },
+                    engine: WriteEngine::Write,
+                    ..append
+                },
+                "blocks of one size",
+            ),
+            (
+                WriteWork {
+                    io: Io { pattern: Pattern::Random, ..append.io },
+                    engine: WriteEngine::Write,
+                    ..append
+                },
+                "one order",
             ),
             (
                 WriteWork { io: Io { cache: Cache::Direct, size: 4097, ..over.io }, ..over },

@@ -77,6 +77,9 @@ pub enum Indicator {
     Latency(Tail),
     /// A percentile of the latency of syncs that are a call of their own.
     Sync(Tail),
+    /// The longest latency of an operation; with a rate, the longest response time. A reader that
+    /// takes operations one after another, and goes on late after each wait, waits so long in all.
+    Gap,
 }
 
 impl Indicator {
@@ -97,14 +100,16 @@ impl Indicator {
             Indicator::Iops | Indicator::Cpu => true,
             Indicator::Time => case.command().is_some(),
             // A run of a command is one operation.
-            Indicator::Latency(_) => case.memory().is_none() && case.command().is_none(),
+            Indicator::Latency(_) | Indicator::Gap => {
+                case.memory().is_none() && case.command().is_none()
+            }
             // A single sync at the end has no percentiles.
             Indicator::Sync(_) => case.write().is_some_and(syncs),
         }
     }
 }
 
-/// `throughput`, `iops`, `time`, `cpu`, `p99`, `sync p99`
+/// `throughput`, `iops`, `time`, `cpu`, `gap`, `p99`, `sync p99`
 impl FromStr for Indicator {
     type Err = ();
 
@@ -115,6 +120,7 @@ impl FromStr for Indicator {
             ["iops"] => Indicator::Iops,
             ["time"] => Indicator::Time,
             ["cpu"] => Indicator::Cpu,
+            ["gap"] => Indicator::Gap,
             [tail] => Indicator::Latency(tail.parse()?),
             ["sync", tail] => Indicator::Sync(tail.parse()?),
             _ => return Err(()),
@@ -129,6 +135,7 @@ impl fmt::Display for Indicator {
             Indicator::Iops => f.write_str("iops"),
             Indicator::Time => f.write_str("time"),
             Indicator::Cpu => f.write_str("cpu"),
+            Indicator::Gap => f.write_str("gap"),
             Indicator::Latency(tail) => write!(f, "{tail}"),
             Indicator::Sync(tail) => write!(f, "sync {tail}"),
         }
@@ -170,7 +177,11 @@ fn value_of(indicator: Indicator, text: &str) -> Result<u64, ParseError> {
             0 => Err(ParseError::Rate { given: text.to_string() }),
             rate => Ok(rate),
         }),
-        Indicator::Time | Indicator::Cpu | Indicator::Latency(_) | Indicator::Sync(_) => {
+        Indicator::Time
+        | Indicator::Cpu
+        | Indicator::Gap
+        | Indicator::Latency(_)
+        | Indicator::Sync(_) => {
             let time = units::parse_time(text)?;
             let too_long = || ParseError::Goal { given: text.to_string() };
             u64::try_from(time.as_nanos()).map_err(|_| too_long())
@@ -207,9 +218,11 @@ impl Requirement {
         match self.indicator {
             Indicator::Throughput => format!("{}/s", decimal_bytes(self.value)),
             Indicator::Iops => format!("{}/s", self.value),
-            Indicator::Time | Indicator::Cpu | Indicator::Latency(_) | Indicator::Sync(_) => {
-                units::time(Duration::from_nanos(self.value))
-            }
+            Indicator::Time
+            | Indicator::Cpu
+            | Indicator::Gap
+            | Indicator::Latency(_)
+            | Indicator::Sync(_) => units::time(Duration::from_nanos(self.value)),
         }
     }
 }
@@ -290,6 +303,7 @@ mod tests {
             ("iops > 20k/s", Indicator::Iops, 20_000, "iops>20000/s"),
             ("time < 1m 30s", Indicator::Time, 90_000_000_000, "time<1m 30s"),
             ("cpu<5us", Indicator::Cpu, 5_000, "cpu<5us"),
+            ("gap < 500ms", Indicator::Gap, 500_000_000, "gap<500ms"),
         ] {
             assert_eq!(text.parse(), Ok(Requirement { indicator, value }), "{text}");
             assert_eq!(Requirement { indicator, value }.to_string(), shown);
@@ -306,6 +320,7 @@ mod tests {
             "throughput<1GB/s",
             "iops<5",
             "sync<1ms",
+            "gap>1s",
             "sync p99>1ms",
             "speed>1",
             "p99",
@@ -327,7 +342,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_requirement_is_read_as_it_was_written(
-            kind in 0..6usize, tail in 1u32..9_999, value in 1u64..1 << 50
+            kind in 0..7usize, tail in 1u32..9_999, value in 1u64..1 << 50
         ) {
             let tail = Tail(tail);
             let (indicator, value) = match kind {
@@ -336,6 +351,7 @@ mod tests {
                 2 => (Indicator::Time, value),
                 3 => (Indicator::Cpu, value),
                 4 => (Indicator::Latency(tail), value),
+                5 => (Indicator::Gap, value),
                 _ => (Indicator::Sync(tail), value),
             };
             let requirement = Requirement { indicator, value };

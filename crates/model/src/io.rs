@@ -1,11 +1,14 @@
 //! The axes that reading and writing a file share.
 
 use crate::arrival::{Arrival, Arrivals};
+use crate::block_sizes::{BlockSizes, Deck};
 use crate::cache::{Cache, Populated};
+use crate::content::STAMP_PAGE;
 use crate::named;
 use crate::part::{Part, Whose};
-use crate::pattern::{BlockOrder, Pattern, Share, ThreadSteps, Visits};
+use crate::pattern::{BlockOrder, Cut, Pattern, Share, ThreadSteps, Visits};
 use crate::taking_part::TakingPart;
+use crate::units;
 use crate::zipf::{Theta, Zipf};
 use std::ops::Range;
 use std::time::Duration;
@@ -48,8 +51,10 @@ pub struct Io {
     pub offset: u64,
     /// Size in bytes of the file, or of the part of it that is used.
     pub size: u64,
-    /// Size of an operation in bytes.
+    /// Size of an operation in bytes; of several sizes, the largest.
     pub block: u64,
+    /// The sizes of operations, if there are several. They belong to the axis of the block.
+    pub sizes: Option<BlockSizes>,
     /// Operations in flight per thread.
     pub depth: u32,
     /// The pages of the buffers.
@@ -90,6 +95,7 @@ impl Default for Io {
             offset: 0,
             size: 0,
             block: 1,
+            sizes: None,
             depth: 1,
             pages: BufferPages::Base,
             threads: 1,
@@ -111,13 +117,53 @@ const DRAWS: u64 = 1 << 60;
 impl Io {
     /// Blocks in the file; the last may be short.
     pub fn blocks(&self) -> u64 {
-        self.size.div_ceil(self.block)
+        match self.deck() {
+            Some(deck) => deck.blocks(self.size),
+            None => self.size.div_ceil(self.block),
+        }
+    }
+
+    fn deck(&self) -> Option<Deck> {
+        self.sizes.as_ref().map(Deck::new)
+    }
+
+    /// The size in bytes of the smallest operation, of which all offsets are multiples.
+    pub fn least_block(&self) -> u64 {
+        self.sizes.map_or(self.block, |sizes| sizes.least())
+    }
+
+    /// The size of an operation, or the sizes with their percentages, as the axis has it.
+    pub fn block_text(&self) -> String {
+        self.sizes.map_or_else(|| units::bytes(self.block), |sizes| sizes.to_string())
+    }
+
+    /// Whether every operation has so many bytes.
+    pub fn has_block(&self, bytes: u64) -> bool {
+        self.sizes.is_none() && self.block == bytes
+    }
+
+    /// Whether no operation begins within a page of [`STAMP_PAGE`] and ends in another.
+    pub fn is_within_pages(&self) -> bool {
+        let divides = self.sizes.is_none() && STAMP_PAGE.is_multiple_of(self.block);
+        divides || self.least_block().is_multiple_of(STAMP_PAGE)
+    }
+
+    /// Bytes of an operation on average.
+    pub fn mean_block(&self) -> f64 {
+        self.sizes.map_or(self.block as f64, |sizes| sizes.mean(|size| size))
+    }
+
+    /// The same of whole pages of so many bytes.
+    pub fn mean_in_pages(&self, page: u64) -> f64 {
+        let whole = |size: u64| size.div_ceil(page).saturating_mul(page);
+        self.sizes.map_or(whole(self.block) as f64, |sizes| sizes.mean(whole))
     }
 
     /// The blocks that `thread` visits in a trial with `seed`. They are the same in every pass.
     pub fn visits(&self, thread: u32, seed: u64) -> Visits {
         let order = BlockOrder::new(self.pattern, self.blocks(), self.stride, self.theta, seed);
-        Visits::new(order, self.steps(thread), self.block, self.size).from(self.offset)
+        let cut = self.deck().map_or(Cut::Even(self.block), Cut::Deck);
+        Visits::new(order, self.steps(thread), cut, self.size).from(self.offset)
     }
 
     /// The bytes of the file that are used.
@@ -166,8 +212,12 @@ mod tests {
             (offset, size) in (0u64..1 << 50, 1u64..300_000),
             (block, stride) in (1u64..5_000, 1u64..40),
             (threads, seed) in (1u32..9, any::<u64>()),
+            sizes in select(vec![None, Some("100/50:700/30:5000/20")]),
         ) {
+            let sizes = sizes.map(|sizes| sizes.parse::<BlockSizes>().expect("it is right"));
+            let block = sizes.map_or(block, |sizes| sizes.most());
             let io = Io { pattern, share, offset, size, block, stride, threads, ..Io::default() };
+            let io = Io { sizes: sizes.filter(|_| pattern != Pattern::Zipf), ..io };
             let mut bytes = 0;
             for thread in 0..threads {
                 let visits = io.visits(thread, seed);

@@ -15,6 +15,7 @@ pub mod units;
 pub mod peer_name;
 pub mod random;
 pub mod arrival;
+pub mod block_sizes;
 pub mod mix;
 pub mod content;
 pub mod generation;

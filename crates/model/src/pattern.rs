@@ -4,6 +4,7 @@
 //! the bytes and the digest of a pass are known, and no "cold" read is the second one of its block.
 //! Only `zipf` draws each block anew. It has no passes, and its bytes are known by drawing again.
 
+use crate::block_sizes::Deck;
 use crate::named;
 use crate::random::{Rng, mix};
 use crate::zipf::{Theta, Zipf};
@@ -190,20 +191,40 @@ impl ThreadSteps {
     }
 }
 
+/// How a file is cut into blocks.
+#[derive(Debug, Clone)]
+pub enum Cut {
+    /// Into blocks of so many bytes.
+    Even(u64),
+    /// Into blocks of several sizes.
+    Deck(Deck),
+}
+
+impl Cut {
+    /// Offset and length of block `number`.
+    #[inline(always)]
+    fn block(&self, number: u64) -> (u64, u64) {
+        match self {
+            Cut::Even(block) => (number * block, *block),
+            Cut::Deck(deck) => deck.block(number),
+        }
+    }
+}
+
 /// The blocks of a file that one thread visits in a pass, in order.
 #[derive(Debug, Clone)]
 pub struct Visits {
     order: BlockOrder,
     steps: ThreadSteps,
-    block: u64,
+    cut: Cut,
     start: u64,
     size: u64,
 }
 
 impl Visits {
-    /// The blocks of `block` bytes in a file of `size` bytes, at the `steps` of `order`.
-    pub fn new(order: BlockOrder, steps: ThreadSteps, block: u64, size: u64) -> Visits {
-        Visits { order, steps, block, start: 0, size }
+    /// The blocks of a file of `size` bytes that is `cut` into them, at the `steps` of `order`.
+    pub fn new(order: BlockOrder, steps: ThreadSteps, cut: Cut, size: u64) -> Visits {
+        Visits { order, steps, cut, start: 0, size }
     }
 
     /// The same blocks in the part of a file that begins at `start`.
@@ -221,8 +242,8 @@ impl Visits {
     /// last block may be short.
     #[inline(always)]
     pub fn block(&self, index: u64) -> (u64, u64) {
-        let place = self.order.block(self.steps.step(index)) * self.block;
-        (self.start + place, self.block.min(self.size - place))
+        let (place, length) = self.cut.block(self.order.block(self.steps.step(index)));
+        (self.start + place, length.min(self.size - place))
     }
 
     /// Total bytes of the first `ops` visits, over as many passes as necessary; `None` on overflow,
@@ -231,11 +252,16 @@ impl Visits {
         if self.count() == 0 {
             return (ops == 0).then_some(0);
         }
-        let short = self.order.blocks() * self.block - self.size;
-        if self.order.draws() {
-            return ops.checked_mul(self.block).filter(|_| short == 0);
-        }
         let (passes, rest) = (ops / self.count(), ops % self.count());
+        let Cut::Even(block) = self.cut else {
+            let bytes = |indexes: Range<u64>| indexes.map(|index| self.block(index).1).sum::<u64>();
+            let all = passes.checked_mul(bytes(0..self.count()))?.checked_add(bytes(0..rest));
+            return all.filter(|_| !self.order.draws());
+        };
+        let short = self.order.blocks() * block - self.size;
+        if self.order.draws() {
+            return ops.checked_mul(block).filter(|_| short == 0);
+        }
         // Only the file's last block can be short.
         let visits_last = |mut indexes: Range<u64>| {
             let is_last =
@@ -246,7 +272,7 @@ impl Visits {
             .checked_mul(visits_last(0..self.count()))?
             .checked_add(visits_last(0..rest))?
             .checked_mul(short)?;
-        ops.checked_mul(self.block)?.checked_sub(shorts)
+        ops.checked_mul(block)?.checked_sub(shorts)
     }
 }
 

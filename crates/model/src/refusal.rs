@@ -1,15 +1,17 @@
 //! Why a file on some storage cannot be in a cache state.
 
 use crate::case::{
-    Allocation, Cache, Case, Io, MetadataWork, OWN_PEER, Op, Populated, WriteEngine,
+    Allocation, Atomic, Cache, Case, Io, MetadataWork, OWN_PEER, Op, Populated, ReadCalls, Work,
+    WriteEngine,
 };
 use crate::host::{AtomicWrites, Direct, Medium, Storage};
 use crate::part::Whose;
+use crate::pattern::Pattern;
 use crate::units;
 
 /// Why the blocks of `io` on `storage` cannot be read or written in its cache state.
 pub(crate) fn of_storage(io: &Io, storage: &Storage) -> Option<String> {
-    let Io { cache, block, offset, .. } = *io;
+    let Io { cache, offset, .. } = *io;
     match cache {
         Cache::Cold if storage.medium == Medium::Ram && !storage.evictable => Some(format!(
             "{} keeps its files in memory and can't evict them, so nothing is cold here",
@@ -46,7 +48,9 @@ pub(crate) fn of_storage(io: &Io, storage: &Storage) -> Option<String> {
                 )
             })
         }
-        Cache::Direct => direct_refusal([block, offset], &storage.direct, storage.noun()),
+        Cache::Direct => {
+            direct_refusal([io.least_block(), offset], &storage.direct, storage.noun())
+        }
         _ => None,
     }
 }
@@ -61,6 +65,31 @@ pub(crate) fn of_names(work: &MetadataWork, storage: &Storage) -> Option<String>
             storage.noun()
         )
     })
+}
+
+/// Why `case` cannot have blocks of several sizes, if it is to have them.
+pub(crate) fn of_sizes(case: &Case) -> Option<String> {
+    let io = case.io().filter(|io| io.sizes.is_some())?;
+    let is_in_order = matches!(io.pattern, Pattern::Sequential | Pattern::Random);
+    let reason = match &case.work {
+        _ if case.peer != OWN_PEER => "peers know blocks of one size: leave the peer out",
+        _ if !is_in_order => {
+            "zipf and strides count blocks of one size: use pattern 'sequential' or 'random'"
+        }
+        _ if io.files == Whose::Shared => "hosts share a file in blocks of one size: use own files",
+        Work::Read(work) if work.engine.calls() == ReadCalls::Gathered => {
+            "this engine asks the OS for other sizes than those of the blocks: use pread or uring"
+        }
+        Work::Write(work) if work.op != Op::Write || work.engine == WriteEngine::Buffered => {
+            "this engine asks the OS for other sizes than those of the blocks: use op write, and \
+             pwrite or uring"
+        }
+        Work::Write(work) if work.atomic != Atomic::No => {
+            "atomic writes and transactions have blocks of one size"
+        }
+        _ => return None,
+    };
+    Some(reason.to_string())
 }
 
 /// Why several hosts cannot do `case` on one file, if it is to be one.

@@ -89,7 +89,7 @@ fn work_refusal(case: &Case) -> Option<String> {
 }
 
 fn is_of_pages(io: &Io) -> bool {
-    io.block.is_multiple_of(PAGE) && io.size.is_multiple_of(PAGE)
+    io.least_block().is_multiple_of(PAGE) && io.size.is_multiple_of(PAGE)
 }
 
 #[cfg(test)]

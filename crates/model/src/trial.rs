@@ -105,6 +105,10 @@ impl Job {
     /// gaps between them. `None` if it wrote nothing, or if listing them would take too long.
     pub fn written(&self, sample: &Sample) -> Option<Vec<Range<u64>>> {
         let work = self.case.write().filter(|work| work.op != Op::Sync)?;
+        if work.appends_together() {
+            // Whatever their order is, blocks follow each other from the start on.
+            return Some(joined(iter::once(0..sample.written_bytes()).collect()));
+        }
         let visits = |span: &Span| {
             let visits = work.io.visits(span.thread, self.seed);
             let count = span.ops.min(visits.count());

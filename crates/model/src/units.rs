@@ -77,6 +77,14 @@ pub enum ParseError {
         /// The minimum.
         min: u64,
     },
+    /// Not sizes with their shares.
+    #[error("'{given}' are no sizes of blocks with their percentages, such as 4k/60:64k/40: {why}")]
+    BlockSizes {
+        /// The given text.
+        given: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// Not an exponent of Zipf's law.
     #[error("'{given}' is not an exponent from 0.001 to 10, such as 0.99")]
     Theta {
@@ -92,7 +100,7 @@ pub enum ParseError {
     /// Not a goal.
     #[error(
         "'{given}' is not a goal such as 'p99<1ms', 'sync p99<10ms', 'throughput>500MB/s', \
-         'iops>20k', 'time<2s' (of commands) or 'cpu<5us': a rate that must be higher, or a time \
+         'iops>20k', 'gap<500ms', 'time<2s' (of commands) or 'cpu<5us': a rate that must be higher, or a time \
          that must be shorter; percentiles are from p0.01 to p99.99"
     )]
     Goal {

@@ -195,7 +195,12 @@ impl WriteWork {
     /// many bytes.
     pub fn replaces_pages(&self, page: u64) -> bool {
         let fetches = self.engine == WriteEngine::Mmap || self.read_share > 0;
-        self.op != Op::Sync && !fetches && self.io.block.is_multiple_of(page)
+        self.op != Op::Sync && !fetches && self.io.least_block().is_multiple_of(page)
+    }
+
+    /// Whether several threads append to one file: the OS decides where each block goes.
+    pub fn appends_together(&self) -> bool {
+        self.allocation == Allocation::Append && self.io.threads > 1
     }
 
     /// The content written in a trial with `seed`, unless it is a copy.
@@ -337,6 +342,11 @@ impl WriteWork {
         Some(reason)
     }
 
+    /// Whether all blocks of the file have the same size.
+    fn has_like_blocks(&self) -> bool {
+        self.io.sizes.is_none() && self.io.size.is_multiple_of(self.io.block)
+    }
+
     fn file_refusal(&self) -> Option<String> {
         let moves_own_offset =
             matches!(self.engine, WriteEngine::Write | WriteEngine::Buffered | WriteEngine::Null);
@@ -347,8 +357,13 @@ impl WriteWork {
                  pattern 'random'"
                     .to_string()
             }
-            Allocation::Append if self.io.threads > 1 || self.io.pattern != Pattern::Sequential => {
-                "appending has one order: sequential, by one thread".to_string()
+            Allocation::Append if self.io.pattern != Pattern::Sequential => {
+                "appending has one order: use pattern sequential".to_string()
+            }
+            Allocation::Append if self.appends_together() && !self.has_like_blocks() => {
+                "blocks that several threads append are known by their size: use blocks of one \
+                 size, and a file size that is a multiple of it"
+                    .to_string()
             }
             Allocation::Append if !moves_own_offset || self.op != Op::Write => {
                 format!("{} writes at offsets, which O_APPEND ignores", self.engine)
@@ -365,7 +380,9 @@ impl WriteWork {
             _ if self.op == Op::Copy && is_overwritten => {
                 "a copy makes a new file: use allocation none or fallocate".to_string()
             }
-            _ if self.io.cache == Cache::Direct && !self.io.size.is_multiple_of(self.io.block) => {
+            _ if self.io.cache == Cache::Direct
+                && !self.io.size.is_multiple_of(self.io.least_block()) =>
+            {
                 "O_DIRECT writes whole blocks: use a size that is a multiple of the block"
                     .to_string()
             }

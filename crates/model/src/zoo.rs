@@ -36,9 +36,10 @@ pub fn plain() -> ReadWork {
 }
 
 /// Files at the limits: one block, odd tails, one-byte blocks, more threads than blocks, more depth
-/// than blocks. Only engines that support it have a depth above 1.
+/// than blocks, blocks of several sizes. Only engines that support it have a depth above 1.
 fn file_shapes() -> impl Iterator<Item = Io> {
     let of = |size, block, threads| Io { size, block, threads, ..plain_io() };
+    let sizes = Some("512/50:1536/30:4096/20".parse().expect("it is right"));
     let shapes = [
         of(1, 1, 1),
         of(4096, 4096, 1),
@@ -56,6 +57,8 @@ fn file_shapes() -> impl Iterator<Item = Io> {
         Io { depth: 8, pattern: Pattern::Random, ..of(1 << 20, 4096, 2) },
         Io { depth: 32, ..of(10_000, 4096, 1) },
         Io { ops: 5, pattern: Pattern::Random, ..of(1 << 20, 4096, 2) },
+        Io { sizes, ..of(100_003, 4096, 2) },
+        Io { sizes, depth: 8, pattern: Pattern::Random, ..of(1 << 20, 4096, 2) },
     ];
     shapes.into_iter()
 }

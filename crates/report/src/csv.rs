@@ -158,7 +158,7 @@ pub fn csv_columns() -> Vec<[String; 3]> {
 fn kind(axis: &Axis) -> &'static str {
     match axis.domain {
         Domain::Other | Domain::Names(_) | Domain::Hosts => Unit::Text.name(),
-        Domain::Bytes => Unit::Bytes.name(),
+        Domain::Bytes | Domain::Blocks => Unit::Bytes.name(),
         Domain::Count(_) | Domain::Exponent => Unit::Number.name(),
         Domain::Rate => Unit::PerSecond.name(),
         Domain::Time => "seconds",
@@ -338,8 +338,8 @@ mod tests {
                 let field = &row[axis.column().as_ref()];
                 let is_number = field.parse::<f64>().is_ok();
                 let is_text = matches!(axis.domain, Domain::Other | Domain::Names(_));
-                // A number of hosts, or which one.
-                let is_either = matches!(axis.domain, Domain::Hosts);
+                // A number of hosts, or which one; a size, or several.
+                let is_either = matches!(axis.domain, Domain::Hosts | Domain::Blocks);
                 assert!(is_either || is_number != is_text, "{name} {value}: {field}");
                 assert!(!field.is_empty(), "{name} {value}");
             }

@@ -149,7 +149,11 @@ fn format_of(goal: &MetGoal) -> FigureFormat {
     match goal.goal.must.indicator {
         Indicator::Throughput => units::rate,
         Indicator::Iops => per_second,
-        Indicator::Time | Indicator::Cpu | Indicator::Latency(_) | Indicator::Sync(_) => said_time,
+        Indicator::Time
+        | Indicator::Cpu
+        | Indicator::Gap
+        | Indicator::Latency(_)
+        | Indicator::Sync(_) => said_time,
     }
 }
 

@@ -39,6 +39,8 @@ pub(crate) struct CaseLabels<'a> {
     one_host: Option<&'a OneHost>,
     /// Who takes part.
     members: MemberNames<'a>,
+    /// Whether a block device is read in place of files.
+    is_raw: bool,
 }
 
 impl<'a> CaseLabels<'a> {
@@ -62,7 +64,8 @@ impl<'a> CaseLabels<'a> {
         let labels = CaseLabels::new(&shown, skipped.chain(measured).collect(), Box::new(group));
         let Assessment { one_host, header, .. } = assessment;
         let members = MemberNames { called: &header.hosts, rank: header.plan.rank };
-        CaseLabels { one_host: one_host.as_ref(), members, ..labels }
+        let is_raw = header.storage.as_ref().is_some_and(|it| it.is_raw());
+        CaseLabels { one_host: one_host.as_ref(), members, is_raw, ..labels }
     }
 
     /// Labels for cases below headings: cases with the same values of these axes (or of the same
@@ -121,6 +124,7 @@ impl<'a> CaseLabels<'a> {
             last: HashMap::new(),
             one_host: None,
             members: MemberNames::default(),
+            is_raw: false,
         };
         let last = labels.last_resort(shown);
         CaseLabels { last, ..labels }
@@ -268,6 +272,9 @@ impl<'a> CaseLabels<'a> {
         let is_one = self.everywhere.len() == 1;
         let of = |kind: &Kind| {
             let mut values = self.everywhere.get(kind)?.clone();
+            if let Some(size) = values.get_mut("size").filter(|_| self.is_raw) {
+                size.phrase = format!("a range of {}", size.text);
+            }
             if let (Some(host), Some(hosts)) = (self.one_host, values.get_mut(AXIS)) {
                 hosts.phrase = part::of(host, &hosts.phrase);
             }

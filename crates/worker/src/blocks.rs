@@ -83,8 +83,8 @@ fn obstacle(name: &str, error: &io::Error) -> Obstacle {
 /// The bytes of a file that `thread` visits. If they are not one contiguous run, these are all that
 /// are used.
 pub fn range_of(io: &Io, thread: u32) -> Range {
-    let Io { pattern, share, block, offset, size, .. } = *io;
-    if pattern != Pattern::Sequential || share != Share::Contiguous {
+    let Io { pattern, share, block, sizes, offset, size, .. } = *io;
+    if pattern != Pattern::Sequential || share != Share::Contiguous || sizes.is_some() {
         return Range { offset, length: size };
     }
     let steps = io.steps(thread);

@@ -1,7 +1,7 @@
 //! Memory for the blocks that an engine reads or writes.
 
 use crate::memory::Memory;
-use model::case::{BufferPages, Pages};
+use model::case::{BufferPages, Io, Pages};
 use std::io;
 
 /// One page-aligned buffer per slot. Each is written once in advance, so no page fault is timed.
@@ -9,6 +9,8 @@ use std::io;
 pub struct Buffers {
     memory: Memory,
     block: usize,
+    /// The smallest block, if there are several sizes.
+    least: Option<usize>,
     stride: usize,
 }
 
@@ -30,7 +32,23 @@ impl Buffers {
             return Err(io::Error::other(text));
         };
         let pages = if pages == BufferPages::Huge { Pages::Huge } else { Pages::Base };
-        Ok(Buffers { memory: Memory::resident(bytes, pages)?, block, stride })
+        Ok(Buffers { memory: Memory::resident(bytes, pages)?, block, least: None, stride })
+    }
+
+    /// Buffers for the reads of `io`.
+    ///
+    /// # Errors
+    /// As for [`Buffers::new`].
+    pub fn for_reads(io: &Io) -> io::Result<Buffers> {
+        let least = io.sizes.map(|sizes| sizes.least() as usize);
+        Ok(Buffers { least, ..Buffers::new(io.depth as usize, io.block as usize, io.pages)? })
+    }
+
+    /// The bytes to ask for to read `length` of them: whole blocks, even if the file ends within
+    /// one, because O_DIRECT requires that.
+    #[inline(always)]
+    pub fn asked(&self, length: usize) -> usize {
+        self.least.map_or(self.block, |least| length.next_multiple_of(least))
     }
 
     /// The buffer of `slot`.

@@ -81,7 +81,7 @@ impl BlockSource {
             ContentKind::Stamped => {
                 let period = period(content, block, pages)?;
                 let busy = vec![false; period.slot(0).len() / PAGE].into_boxed_slice();
-                let mut windows = Buffers::new(depth, window_bytes(block), pages)?;
+                let mut windows = Buffers::new(depth, window_bytes(io), pages)?;
                 for slot in 0..depth {
                     fill_window(windows.slot_mut(slot), &period.slot(0)[..PERIOD], 0);
                 }
@@ -120,7 +120,7 @@ impl BlockSource {
         }
     }
 
-    /// Prepares the `length` bytes at `offset`, a multiple of the block size, in `slot`, whose
+    /// Prepares the `length` bytes at `offset`, a multiple of the smallest block, in `slot`, whose
     /// previous block must be out of use. A block's bytes stay unchanged until the next one is
     /// prepared in its slot.
     #[inline]
@@ -210,9 +210,9 @@ fn period(content: Content, more: usize, pages: BufferPages) -> io::Result<Buffe
 
 /// Size of the pages that a block can cover: one page more if a block can start within a page and
 /// end in another.
-fn window_bytes(block: usize) -> usize {
-    let fits = block.is_multiple_of(PAGE) || PAGE.is_multiple_of(block);
-    let more = if fits { 0 } else { PAGE };
+fn window_bytes(io: &Io) -> usize {
+    let block = io.block as usize;
+    let more = if io.is_within_pages() { 0 } else { PAGE };
     block.checked_next_multiple_of(PAGE).and_then(|bytes| bytes.checked_add(more)).unwrap_or(block)
 }
 

@@ -37,5 +37,10 @@ fn is_synced(work: &WriteWork) -> bool {
 pub(super) fn is_commit(work: &WriteWork) -> bool {
     let is_each = work.every == 1 || work.sync == Sync::Dsync;
     let is_one = work.io.threads == 1 && work.io.depth == 1 && work.op == Op::Write;
-    is_each && is_one && work.io.block <= COMMIT_MOST && work.atomic.journal().is_none()
+    let has_one_size = work.io.sizes.is_none();
+    is_each
+        && is_one
+        && has_one_size
+        && work.io.block <= COMMIT_MOST
+        && work.atomic.journal().is_none()
 }

@@ -190,7 +190,7 @@ pub(crate) fn disk_or_memory(rows: &[Row]) -> Option<DiskOrMemory> {
 
 fn device_latency<'a, 'r: 'a>(rows: impl Iterator<Item = &'a Row<'r>>) -> Option<RowLatency> {
     let reads_one_at_a_time = |work: &ReadWork| {
-        let one = work.io.depth == 1 && work.io.threads == 1 && work.io.block == LATENCY_BLOCK;
+        let one = work.io.depth == 1 && work.io.threads == 1 && work.io.has_block(LATENCY_BLOCK);
         one && work.io.pattern == Pattern::Random
     };
     let waited = |row: &Row| waited(row, row.summary.latency.p50?.ns as f64);

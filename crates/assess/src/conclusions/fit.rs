@@ -3,6 +3,7 @@
 //! The interval decides, not the median. A figure that is doubtful or void never meets a goal, and
 //! data that is not durable meets none however fast it was (docs/method).
 
+use crate::counted::Counted;
 use crate::decision::{Decision, together};
 use crate::finding::{Code, Severity, Verdict};
 use crate::open_loop::responses;
@@ -176,14 +177,15 @@ fn decide(
         None if figure.value.is_none() => return open(Unfit::NoFigure, None),
         None => return open(Unfit::TooFew, None),
     };
-    let may_be_better = worst(Severity::Doubt).find(|code| !can_only_flatter(*code));
-    match (is_met, is_missed, summary.verdict) {
+    // A stall is what a gap is about, so it is no reason to doubt one.
+    let is_asked = |code: &Code| *code == Code::Stalled && goal.must.indicator == Indicator::Gap;
+    let doubts = || worst(Severity::Doubt).filter(|code| !is_asked(code));
+    let may_be_better = doubts().find(|code| !can_only_flatter(*code));
+    match (is_met, is_missed, doubts().next()) {
         (_, true, _) if may_be_better.is_none() => {
             (Decision::No, (!figure.is_enough).then_some(Unfit::Exceeded), None)
         }
-        (.., Verdict::Doubtful) => {
-            open(Unfit::Doubtful, may_be_better.or(worst(Severity::Doubt).next()))
-        }
+        (.., Some(doubt)) => open(Unfit::Doubtful, Some(may_be_better.unwrap_or(doubt))),
         (true, ..) => (Decision::Yes, None, None),
         _ => open(Unfit::Close, None),
     }
@@ -217,6 +219,7 @@ fn figure(must: Requirement, row: &Row) -> Option<Figure> {
         Indicator::Iops => summary.iops.map(Figure::from),
         Indicator::Time => Some(time_of(summary.iops?)),
         Indicator::Cpu => measured.estimate(|trial| trial.cpu_ns_per_op()).map(Figure::from),
+        Indicator::Gap => gap(must.value, row),
         Indicator::Latency(tail) => {
             let units = match measured.case.is_open() {
                 true => measured.latencies(|trial| Cow::Owned(responses(trial.sample))),
@@ -237,6 +240,28 @@ fn time_of(rate: Estimate) -> Figure {
     let interval = rate.high.zip(rate.low).map(|(high, low)| (time(high), time(low)));
     let value = Some(time(rate.median));
     Figure { value, interval, is_enough: true, ..Figure::default() }
+}
+
+/// The longest gap is as long as the longest that was seen, or longer: as long as the interval of
+/// the trials' longest ones leaves open.
+fn gap(limit_ns: u64, row: &Row) -> Option<Figure> {
+    let measured = &row.measured;
+    let longest = |trial: &Counted| {
+        let latencies = match measured.case.is_open() {
+            true => responses(trial.sample),
+            false => trial.sample.latencies.clone(),
+        };
+        (latencies.count() > 0).then_some(latencies.max_ns as f64)
+    };
+    let seen = measured.values(longest).into_iter().reduce(f64::max)?;
+    let high = measured.estimate(longest).and_then(|estimate| estimate.high);
+    Some(Figure {
+        value: Some(seen),
+        interval: high.map(|high| (seen, high.max(seen))),
+        is_enough: true,
+        is_exceeded: seen >= limit_ns as f64,
+        operations: None,
+    })
 }
 
 fn percentile(tail: Tail, limit_ns: u64, distribution: &Distribution) -> Figure {

@@ -67,7 +67,7 @@ fn touched(row: &Row) -> Option<(Phase, u64)> {
 
 fn reads_pages(work: &ReadWork, page: u64) -> bool {
     let is_mapped = work.engine.place() == BlockPlace::Mapping
-        && work.io.block == page
+        && work.io.has_block(page)
         && work.touch == Touch::Page;
     is_mapped || steps_over_pages(&work.io, page)
 }
@@ -81,7 +81,7 @@ pub(crate) fn writes_pages(work: &WriteWork, page: u64) -> bool {
 /// Whether each operation touches one byte of a different page. With more operations than pages,
 /// the first page would come again.
 fn steps_over_pages(io: &Io, page: u64) -> bool {
-    let is_strided = io.block == 1 && io.pattern == Pattern::Strided && io.stride == page;
+    let is_strided = io.has_block(1) && io.pattern == Pattern::Strided && io.stride == page;
     is_strided && (1..=io.size.div_ceil(page.max(1))).contains(&io.ops)
 }
 

@@ -326,10 +326,10 @@ fn ahead_of_reads(context: &Context) -> Option<Draft> {
         return None;
     }
     let page = context.measured.host.page.max(1);
-    let of_operation = work.io.block.div_ceil(page).saturating_mul(page);
+    let of_operation = work.io.mean_in_pages(page);
     let share = context.total_share(|trial| {
-        let wanted = of_operation.saturating_mul(trial.sample.ops()).max(trial.sample.bytes());
-        Some((trial.evidence.task_read_bytes?, wanted))
+        let wanted = (of_operation * trial.sample.ops() as f64) as u64;
+        Some((trial.evidence.task_read_bytes?, wanted.max(trial.sample.bytes())))
     });
     let share = share.filter(|share| *share > 1.0 + OVER_READ_MOST)?;
     let much = match share {

@@ -8,7 +8,7 @@ use crate::row::{Row, fastest};
 use crate::stats::median;
 use crate::summary::ServedBy;
 use crate::writing::FLUSHES_LEAST;
-use model::case::{BufferPages, Cache, Fill, Op, ReadWork, WriteWork};
+use model::case::{BufferPages, Cache, Fill, Io, Op, ReadWork, WriteWork};
 use model::host::Medium;
 use model::units::{bytes_rounded, nanoseconds, rate};
 
@@ -50,8 +50,8 @@ fn faster_than_read(row: &Row, work: &WriteWork, rows: &[Row]) -> Option<TooFast
         return None;
     }
     let is_same = |read: &ReadWork| {
-        let same_shape = (read.io.block, read.io.depth, read.io.threads, read.io.pattern)
-            == (work.io.block, work.io.depth, work.io.threads, work.io.pattern);
+        let shape = |io: Io| (io.block, io.sizes, io.depth, io.threads, io.pattern);
+        let same_shape = shape(read.io) == shape(work.io);
         // The value of older records is not another one.
         let [read_huge, huge] = [read.io, work.io].map(|io| io.pages == BufferPages::Huge);
         let is_alike = same_shape && read_huge == huge;

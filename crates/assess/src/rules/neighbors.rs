@@ -239,8 +239,7 @@ fn foreign_writes(context: &Context) -> Option<Draft> {
     let own = |trial: &Counted| {
         let syncs = if is_each { trial.sample.written_ops() } else { syncs(work, trial) };
         // For a part of a page, the whole page is written.
-        let whole = work.io.block.div_ceil(page) as f64 * page as f64;
-        let pages = whole * trial.sample.written_ops() as f64;
+        let pages = work.io.mean_in_pages(page) * trial.sample.written_ops() as f64;
         let written = trial.sample.written_bytes() as f64;
         let data = if work.op == Op::Sync { 0.0 } else { pages.max(written) };
         times * (OWN_WRITES_MOST * data + METADATA_OF_SYNC * syncs as f64 + METADATA)

@@ -72,6 +72,28 @@ fn a_rate_must_be_above_its_limit() {
     check(read, "cpu<1ns", No, None, None);
 }
 
+/// The longest gap is at least the longest that was seen.
+#[test]
+fn one_gap_that_is_too_long_misses_the_goal() {
+    let with = |longest: u64| {
+        let mut record = flawless(work(Cache::Direct));
+        each(&mut record, |trial| sample(trial).latencies.max_ns = 2 * MS);
+        sample(&mut record.trials[3]).latencies.max_ns = longest;
+        record
+    };
+    check(with(2 * MS), "gap<3ms", Yes, None, None);
+    check(with(2 * MS), "gap<2ms", No, None, None);
+    check(with(4 * MS), "gap<3ms", No, None, None);
+    let (_, case) = of(with(4 * MS), "gap<1s");
+    assert_eq!((case.value, case.low, case.operations), (Some(4e6), Some(4e6), None));
+    assert!(case.high >= Some(4e6), "{case:#?}");
+    // One trial is no interval, but what it shows is enough to miss a goal.
+    let mut few = with(2 * MS);
+    few.trials.truncate(1);
+    check(few.clone(), "gap<1ms", No, Some(Unfit::Exceeded), None);
+    check(few, "gap<3ms", Undecided, Some(Unfit::TooFew), None);
+}
+
 #[test]
 fn what_is_not_durable_is_not_fit_however_fast() {
     let mut swallowed = log_with(200);

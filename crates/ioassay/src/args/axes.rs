@@ -44,7 +44,7 @@ fn flag(axis: &'static Axis) -> Arg {
     Arg::new(axis.flag())
         .long(axis.flag())
         .value_name(match axis.domain {
-            Domain::Bytes => "SIZE",
+            Domain::Bytes | Domain::Blocks => "SIZE",
             Domain::Time => "TIME",
             Domain::Count(_) | Domain::Hosts => "N",
             Domain::Rate => "RATE",

@@ -1,5 +1,6 @@
 //! What decides the axes of a job.
 
+use super::blocks::Blocks;
 use super::engines::{EngineRow, Queues};
 use super::order::Order;
 use std::collections::BTreeMap;
@@ -30,8 +31,8 @@ pub(super) type Axes = BTreeMap<&'static str, Value>;
 pub(super) struct Facts {
     /// Its operations.
     pub order: Order,
-    /// The sizes of its blocks.
-    pub blocks: Vec<u64>,
+    /// Its blocks.
+    pub blocks: Blocks,
     /// Whether it goes past the page cache.
     pub is_direct: bool,
     /// Its engine.

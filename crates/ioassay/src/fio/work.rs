@@ -37,7 +37,7 @@ pub(super) fn work(asked: &Asked) -> Option<(Work, Option<Facts>)> {
         EngineFate::Moves(engine) => engine,
     };
     let facts = facts(asked, engine)?;
-    let extent = extent::extent(asked, &facts.blocks, &facts.order, facts.copies)?;
+    let extent = extent::extent(asked, &facts.blocks.sizes, &facts.order, facts.copies)?;
     let facts = Facts { bytes: extent.bytes, ..facts };
     let mut axes = shared(asked, &facts)?;
     match facts.order.writes() {
@@ -75,7 +75,7 @@ fn copies(asked: &Asked) -> Option<u64> {
 
 fn facts(asked: &Asked, engine: &'static EngineRow) -> Option<Facts> {
     let order = order(asked)?;
-    let blocks = blocks::sizes(asked, &order.directions())?;
+    let blocks = blocks::blocks(asked, &order)?;
     let atomic = asked.flag("atomic") == Some(true);
     let buffered = asked.flag("buffered").map(|buffered| !buffered);
     let mut facts = Facts {
@@ -122,12 +122,13 @@ const DEPTH_MOST: u64 = 4096;
 fn shared(asked: &Asked, facts: &Facts) -> Option<Axes> {
     let mut axes = Axes::new();
     axes.insert("cache", facts.cache.into());
-    let sizes: Vec<String> = facts.blocks.iter().map(|size| model::units::bytes(*size)).collect();
+    let sizes = facts.blocks.sizes.iter().map(|size| model::units::bytes(*size));
     axes.insert(
         "block",
-        match sizes.as_slice() {
-            [one] => Value::Text(one.clone()),
-            _ => Value::Texts(sizes),
+        match (facts.blocks.mix, sizes.collect::<Vec<_>>().as_slice()) {
+            (Some(mix), _) => Value::Text(mix.to_string()),
+            (None, [one]) => Value::Text(one.clone()),
+            (None, sizes) => Value::Texts(sizes.to_vec()),
         },
     );
     match &facts.order.sequence {
@@ -138,7 +139,7 @@ fn shared(asked: &Asked, facts: &Facts) -> Option<Axes> {
             axes.insert("theta", Value::Text(theta.clone()));
         }
         Sequence::Skipping(skipped) => {
-            let [block] = facts.blocks[..] else {
+            let [block] = facts.blocks.sizes[..] else {
                 asked.refuse("rw", "with several sizes of blocks, ioassay skips none");
                 return None;
             };
@@ -224,7 +225,7 @@ fn rate(asked: &Asked, facts: &Facts) -> Option<Option<u64>> {
         return None;
     }
     let number = asked.bytes(option, part)?;
-    let rate = match (option, &facts.blocks[..]) {
+    let rate = match (option, &facts.blocks.sizes[..]) {
         _ if number == 0 => return Some(None),
         ("rate_iops", _) => number,
         (_, [block]) => number / block,

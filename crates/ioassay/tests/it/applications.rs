@@ -1,11 +1,15 @@
 //! What the recipes of applications do is what those programs do, by strace.
 
 use crate::judge_programs::on_disk;
-use crate::sandbox::{PROGRAM, Sandbox, wait_for};
+use crate::sandbox::{PROGRAM, Sandbox, skip, wait_for};
 use ioassay::recipe;
 use model::units::parse_bytes;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, geteuid, kill_process};
+use std::fs::Permissions;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// Keys that are put, one after another.
@@ -110,6 +114,86 @@ fn step(line: &str, file: &str) -> Option<String> {
 fn bytes_of(line: &str) -> Option<u64> {
     let before = line.rsplit_once(") = ").or(line.rsplit_once(" <unfinished"))?.0;
     before.rsplit(", ").nth(1)?.parse().ok()
+}
+
+/// Rows that are updated, each in a transaction of its own.
+const UPDATES: usize = 20;
+
+/// PostgreSQL commits by writing whole pages of its log into a segment that is there already, with
+/// fdatasync each, as its recipe does.
+#[test]
+#[ignore = "slow: a part of cargo xtask test"]
+fn postgres_writes_its_log_as_its_recipe_does() {
+    let test = "postgres_writes_its_log_as_its_recipe_does";
+    let Some(sandbox) = on_disk(test, &["psql", "strace"]) else { return };
+    // Its package would start a server, so it is not installed for this test.
+    let all = glob("/usr/lib/postgresql", "bin/initdb");
+    let Some(initdb) = all.first().filter(|_| geteuid().is_root()) else {
+        return skip(test, "it needs root, and PostgreSQL as Debian installs it");
+    };
+    let (folder, calls) = (sandbox.path("."), postgres_calls(&sandbox, initdb.parent().unwrap()));
+    let of = |call: &str| -> Vec<&String> {
+        let is_one = |line: &&String| line.contains(call) && line.contains("/pg_wal/0000");
+        calls.iter().filter(is_one).collect()
+    };
+    assert!(of(" fdatasync(").len() >= UPDATES, "{calls:#?}");
+    let writes = of(" pwrite64(");
+    let recipe: toml::Table = recipe::text("postgres").unwrap().parse().unwrap();
+    let log = &recipe["cases"][0];
+    let page = parse_bytes(log["block"].as_str().unwrap()).unwrap();
+    let is_whole = |line: &&&String| bytes_of(line).is_some_and(|bytes| bytes % page == 0);
+    assert!(writes.len() >= UPDATES && writes.iter().all(|line| is_whole(&line)), "{writes:#?}");
+    assert_eq!((log["engine"].as_str(), log["sync"].as_str()), (Some("pwrite"), Some("fdatasync")));
+    let segment = parse_bytes(log["size"].as_str().unwrap()).unwrap();
+    let segments = glob(folder.join("data").to_str().unwrap(), "");
+    let is_segment = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|it| it.len() == segment);
+    let wal = segments.iter().find(|path| path.ends_with("pg_wal")).expect("it has a log");
+    let wal = glob(wal.to_str().unwrap(), "");
+    assert!(wal.iter().any(is_segment), "{wal:?}");
+}
+
+/// The files `within` each entry of `folder` that are there.
+fn glob(folder: &str, within: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let all = entries.map(|entry| entry.path().join(within));
+    all.filter(|path| path.exists()).collect()
+}
+
+/// A user without rights: PostgreSQL refuses to run as root.
+const NOBODY: u32 = 65534;
+
+/// The lines of strace while rows are updated by PostgreSQL, whose programs are in `programs`.
+fn postgres_calls(sandbox: &Sandbox, programs: &Path) -> Vec<String> {
+    let trace = sandbox.state().join("trace");
+    let folder = sandbox.path(".").canonicalize().unwrap();
+    std::os::unix::fs::chown(&folder, Some(NOBODY), None).unwrap();
+    for path in folder.ancestors().filter(|path| path.starts_with(std::env::temp_dir())) {
+        std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+    }
+    let program = |name| programs.join(name);
+    let mut initdb = sandbox.start(program("initdb").to_str().unwrap());
+    initdb.uid(NOBODY).args(["-D", "data", "-A", "trust", "--no-sync", "-U", "postgres"]);
+    let made = initdb.output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let mut command = sandbox.start("strace");
+    command.args(["-u", "nobody", "-f", "-y", "-qq", "-e", "trace=pwrite64,fdatasync", "-o"]);
+    command.arg(&trace).arg(program("postgres")).args(["-D", "data", "-c", "listen_addresses="]);
+    command.args(["-c", "autovacuum=off", "-k"]).arg(&folder);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut server = Served(command.spawn().unwrap());
+    let sql = |statements: &[&str]| {
+        let mut psql = Command::new("psql");
+        psql.arg("-h").arg(&folder).args(["-U", "postgres", "-d", "postgres"]);
+        psql.args(statements.iter().flat_map(|statement| ["-c", statement]));
+        psql.output().unwrap().status.success()
+    };
+    wait_for("a table in PostgreSQL", || {
+        sql(&["create table t as select 1 as a, 0 as b"]).then_some(())
+    });
+    assert!(sql(&["update t set b = b + 1"; UPDATES]));
+    server.stop();
+    let told = std::fs::read_to_string(trace).unwrap();
+    told.lines().map(str::to_owned).collect()
 }
 
 /// The lines of strace while some keys are put into etcd.

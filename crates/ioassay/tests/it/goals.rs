@@ -1,7 +1,7 @@
 //! Whether storage is good enough: a slow one is not fit, its twin is, and what is not durable
 //! never is.
 
-use crate::honesty::plant::{Group, Io, Limit, PAST_CACHE, Planted, tried};
+use crate::honesty::plant::{Group, Io, Limit, PAST_CACHE, Planted, quiet, tried};
 use crate::mounts::Setup;
 use crate::sandbox::{PROGRAM, Sandbox, check_reason, text};
 use serde_json::Value;
@@ -81,6 +81,49 @@ fn what_swallows_flushes_is_not_fit_however_fast() {
                 check_fit(&found);
             }
             assert_eq!(output.status.code(), Some(i32::from(is_swallowed)), "{output:?}");
+        }
+    });
+}
+
+/// What a run of an application's recipe, cut short, says of whether it is fit.
+fn application(mut launch: Command, name: &str) -> Value {
+    let args = ["--beside=none", "--depth=1", "--size=16MiB", "--rounds=7", "--invocations=1"];
+    launch.args(["run", name, "--time=300ms", "--json", "--quiet"]).args(args);
+    let output = launch.arg(".").output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    report["fit"].clone()
+}
+
+/// Flushes that are far fewer than a virtual machine needs, and its twin.
+#[test]
+#[ignore = "slow: a part of cargo xtask test"]
+fn an_application_is_not_fit_on_a_throttled_device_and_is_on_its_twin() {
+    tried(|| {
+        let test = "an_application_is_not_fit_on_a_throttled_device_and_is_on_its_twin";
+        let Some(planted) = Planted::on_loop(test, "ext4", &PAST_CACHE) else { return };
+        let limit = Limit::Device(Io::Writes, planted.mounted.loop_name(), 20);
+        let Some(group) = Group::new(test, limit) else { return };
+        let _quiet = quiet();
+        let sandbox = &planted.sandbox;
+        let fit = application(group.launch(sandbox), "vm-image");
+        assert_eq!(fit["fit"], "no", "{fit:#}");
+        check_fit(&application(sandbox.start(PROGRAM), "vm-image"));
+    });
+}
+
+#[test]
+#[ignore = "slow: a part of cargo xtask test"]
+fn no_application_is_fit_where_flushes_are_swallowed() {
+    tried(|| {
+        let test = "no_application_is_fit_where_flushes_are_swallowed";
+        let setup = Setup { mount: "barrier=0", size: 128 << 20, ..PAST_CACHE };
+        let Some(planted) = Planted::on_loop(test, "ext4", &setup) else { return };
+        for name in ["etcd", "vm-image"] {
+            let fit = application(planted.sandbox.start(PROGRAM), name);
+            assert_eq!(fit["fit"], "no", "{name}: {fit:#}");
+            let cases = fit["goals"].as_array().unwrap().iter().map(|goal| &goal["cases"][0]);
+            let why: Vec<&Value> = cases.map(|case| &case["finding"]).collect();
+            assert!(why.iter().all(|finding| **finding == "NotDurable"), "{name}: {fit:#}");
         }
     });
 }

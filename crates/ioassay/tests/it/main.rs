@@ -29,6 +29,7 @@ mod jobs;
 mod actors;
 mod goals;
 mod axes;
+mod block_sizes;
 mod buffers;
 mod caching;
 mod campaigns;

@@ -66,7 +66,7 @@ fn of_kind(kind: Kind, meaning: &str) -> Value {
 fn property(axis: &Axis, kind: Kind) -> Value {
     let (name, least) = match axis.domain {
         Domain::Other | Domain::Names(_) => ("string", None),
-        Domain::Bytes => ("integer", Some(0)),
+        Domain::Bytes | Domain::Blocks => ("integer", Some(0)),
         Domain::Count(least) => ("integer", Some(least)),
         Domain::Hosts => ("integer", Some(1)),
         Domain::Rate => ("integer", Some(1)),
@@ -76,8 +76,10 @@ fn property(axis: &Axis, kind: Kind) -> Value {
     if axis.is_optional(kind) {
         property["type"] = json!([name, "null"]);
     }
-    if matches!(axis.domain, Domain::Hosts) {
-        property["type"] = json!([name, "string", "null"]);
+    match axis.domain {
+        Domain::Hosts => property["type"] = json!([name, "string", "null"]),
+        Domain::Blocks => property["type"] = json!([name, "string"]),
+        _ => {}
     }
     if let Some(least) = least {
         property["minimum"] = least.into();

@@ -1,9 +1,35 @@
-//! The row of the table of axes that says where in a file the blocks are.
+//! Rows of the table of axes that say where in a file the blocks are, and their sizes.
 
 use super::number::offset;
 use super::say::Say;
 use super::{Across, Axis, Domain, IdWord, Usual, put};
-use crate::units;
+use crate::block_sizes::BlockSizes;
+use crate::case::Case;
+use crate::units::{self, ParseError};
+
+pub(super) const BLOCK: Axis = Axis {
+    name: "block",
+    meaning: "Bytes per operation, or sizes of which each has so many of 100 operations",
+    elsewhere: &["bs", "blocksize", "block-size", "bssplit", "record-size"],
+    domain: Domain::Blocks,
+    usual: Usual::by_file("4KiB", "1MiB"),
+    across: Across::Insisted,
+    saturates: true,
+    say: Say::of("blocks of {}"),
+    get: |case| Some(case.io()?.block_text()),
+    set: set_block,
+    ..Axis::PLAIN
+};
+
+/// Sets the size of blocks, or their sizes: `4k/60:64k/40`.
+fn set_block(case: &mut Case, text: &str) -> Result<(), ParseError> {
+    let sizes = text.contains(['/', ':']).then(|| text.parse::<BlockSizes>()).transpose()?;
+    let block = sizes.map_or_else(|| units::parse_bytes(text), |sizes| Ok(sizes.most()))?;
+    if let Some(io) = case.io_mut() {
+        (io.block, io.sizes) = (block, sizes);
+    }
+    Ok(())
+}
 
 pub(super) const OFFSET: Axis = Axis {
     name: "offset",

@@ -124,6 +124,7 @@ pub const AXES: &[Axis] = &[
         }),
         say: Say::of("cached by {}")
             .text("cached by {}")
+            .phrased(POPULATED)
             .called(POPULATED)
             .quiet("readahead")
             .and_quiet("unknown"),
@@ -173,17 +174,7 @@ pub const AXES: &[Axis] = &[
         set: |case, text| put(case.io_mut().map(|io| &mut io.theta), text.parse()),
         ..Axis::PLAIN
     },
-    Axis {
-        name: "block",
-        meaning: "Bytes per operation",
-        elsewhere: &["bs", "blocksize", "block-size", "record-size"],
-        domain: Domain::Bytes,
-        usual: Usual::by_file("4KiB", "1MiB"),
-        across: Across::Insisted,
-        saturates: true,
-        say: Say::of("blocks of {}"),
-        ..bytes_of!(io, io_mut, block)
-    },
+    place::BLOCK,
     Axis {
         name: "depth",
         meaning: "Operations in flight per thread",

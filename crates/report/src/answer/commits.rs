@@ -76,6 +76,7 @@ fn after_others(
         let is_regular = work.op == Op::Sync || work.every > 0;
         is_one
             && is_regular
+            && work.io.sizes.is_none()
             && work.atomic.journal().is_none()
             && !is_commit
             && !summary.is_not_durable()

@@ -79,7 +79,7 @@ fn page_cache(
     let fastest = fastest.and_then(|rated| {
         let work = assessment.row(&rated.row.id)?.case.read()?;
         let rate = marked(said_median(&rated.rate), [&rated.row]);
-        let block = units::bytes(work.io.block);
+        let block = work.io.block_text();
         let text = text!("{} {} in blocks of {}", work.engine.to_string(), rate, block);
         Some(Sentence::figures(text, [&rated.row]))
     });
@@ -175,9 +175,8 @@ fn against_device(assessment: &Assessment) -> Vec<&'static str> {
 fn disk(assessment: &Assessment, fastest: &FastestOfDevice) -> Vec<Sentence> {
     let best = fastest.lead.best();
     let io = assessment.row(&best.row.id).and_then(|summary| summary.case.io());
-    let kind = io.map_or(Text::default(), |io| {
-        text!(", {} {}", io.pattern.to_string(), units::bytes(io.block))
-    });
+    let kind =
+        io.map_or(Text::default(), |io| text!(", {} {}", io.pattern.to_string(), io.block_text()));
     let rate = marked(said_median(&best.rate), [&best.row]);
     let way = io.map_or(String::new(), way);
     let figures = text!("Disk{}: {}{}", kind, rate, way);
@@ -263,7 +262,8 @@ fn writes(assessment: &Assessment) -> Option<Sentence> {
 fn commit(assessment: &Assessment) -> Option<Sentence> {
     let is_page = |summary: &&Summary| {
         let is_each = |work: &WriteWork| {
-            work.op == Op::Write && work.io.block == 4096 && work.every == 1 && work.io.threads == 1
+            let is_page = work.op == Op::Write && work.io.has_block(4096);
+            is_page && work.every == 1 && work.io.threads == 1
         };
         summary.verdict.stands() && summary.case.write().is_some_and(is_each)
     };

@@ -64,7 +64,7 @@ fn small_reads(assessment: &Assessment) -> Vec<&Summary> {
 fn is_small_read(summary: &Summary) -> bool {
     let is_small = |work: &ReadWork| {
         let io = work.io;
-        io.block == BLOCK && io.pattern == Pattern::Random && io.cache == Cache::Direct
+        io.has_block(BLOCK) && io.pattern == Pattern::Random && io.cache == Cache::Direct
     };
     summary.role == Role::Asked
         && summary.verdict.stands()

@@ -21,12 +21,12 @@ pub struct Pread<const LEAVES_NOTHING: bool> {
 impl<const LEAVES_NOTHING: bool> Pread<LEAVES_NOTHING> {
     /// An engine for `range` of `file`.
     pub fn new(file: File, work: &ReadWork, range: Range) -> io::Result<Self> {
-        let buffers = Buffers::new(1, work.io.block as usize, work.io.pages)?;
+        let buffers = Buffers::for_reads(&work.io)?;
         Ok(Pread { file, buffers, work: *work, range, offset: 0, length: 0 })
     }
 }
 
-/// Reads the `length` bytes at `offset` into `buffer`, which holds a whole block.
+/// Reads the `length` bytes at `offset` into `buffer`, which holds what is to be asked for.
 ///
 /// # Errors
 /// The OS's error, or that the file ended.
@@ -39,7 +39,6 @@ pub fn read_block<'a, const LEAVES_NOTHING: bool>(
 ) -> io::Result<&'a [u8]> {
     let mut filled = 0;
     while filled < length {
-        // Request a whole block even if the file ends within it: O_DIRECT requires that.
         let rest = &mut buffer[filled..];
         match read_at::<LEAVES_NOTHING>(file, rest, offset + filled as u64) {
             Ok(0) => return Err(ended_early(offset, length, filled)),
@@ -88,7 +87,9 @@ impl<const LEAVES_NOTHING: bool> BlockIo for Pread<LEAVES_NOTHING> {
     #[inline]
     fn reap(&mut self) -> io::Result<(usize, &[u8])> {
         let Pread { file, buffers, offset, length, .. } = self;
-        let block = read_block::<LEAVES_NOTHING>(file, buffers.slot_mut(0), *offset, *length)?;
+        let asked = buffers.asked(*length);
+        let buffer = &mut buffers.slot_mut(0)[..asked];
+        let block = read_block::<LEAVES_NOTHING>(file, buffer, *offset, *length)?;
         Ok((0, block))
     }
 }

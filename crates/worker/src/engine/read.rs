@@ -48,7 +48,7 @@ impl Read<BufReader<File>> {
 
 impl<F> Read<F> {
     fn new(file: F, work: &ReadWork, range: Range) -> io::Result<Read<F>> {
-        let buffers = Buffers::new(1, work.io.block as usize, work.io.pages)?;
+        let buffers = Buffers::for_reads(&work.io)?;
         Ok(Read { file, buffers, work: *work, range, position: 0, offset: 0, length: 0 })
     }
 }
@@ -93,10 +93,10 @@ impl<F: Standing> BlockIo for Read<F> {
         if self.position != self.offset {
             self.position = self.file.seek(SeekFrom::Start(self.offset))?;
         }
-        // Request a whole block even if the file ends within it: O_DIRECT requires that.
+        let asked = self.buffers.asked(self.length);
         let mut filled = 0;
         while filled < self.length {
-            match self.file.read(&mut self.buffers.slot_mut(0)[filled..]) {
+            match self.file.read(&mut self.buffers.slot_mut(0)[filled..asked]) {
                 Ok(0) => return Err(ended_early(self.offset, self.length, filled)),
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

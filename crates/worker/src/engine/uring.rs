@@ -29,7 +29,7 @@ impl Uring {
     pub fn new(file: File, work: &ReadWork, range: Range) -> Result<Uring, Obstacle> {
         let depth = work.io.depth as usize;
         let mut ring = Ring::new(work.io.depth, work.submission, &[&file])?;
-        let buffers = Buffers::new(depth, work.io.block as usize, work.io.pages);
+        let buffers = Buffers::for_reads(&work.io);
         let buffers = buffers.map_err(|error| {
             Obstacle::Failed(format!("allocating {depth} buffers failed: {error}"))
         })?;
@@ -47,9 +47,9 @@ impl Uring {
     /// Queues a read for the rest of the block in `slot`.
     #[inline]
     fn queue(&mut self, slot: usize) -> io::Result<()> {
-        let Flight { offset, moved, .. } = self.flights[slot];
-        // Request a whole block even if the file ends within it: O_DIRECT requires that.
-        let buffer = &mut self.buffers.slot_mut(slot)[moved..];
+        let Flight { offset, length, moved } = self.flights[slot];
+        let asked = self.buffers.asked(length);
+        let buffer = &mut self.buffers.slot_mut(slot)[moved..asked];
         let (address, length) = (buffer.as_mut_ptr(), buffer.len() as u32);
         let offset = offset + moved as u64;
         let flags = flags(self.work.io.cache);

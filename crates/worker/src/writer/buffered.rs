@@ -64,7 +64,7 @@ impl BlockIo for Buffered {
     #[inline]
     fn reap(&mut self) -> io::Result<(usize, &[u8])> {
         let (offset, length) = (self.offset, self.length);
-        if self.position != offset {
+        if self.position != offset && !self.buffer.get_ref().is_appended {
             let sought = self.buffer.seek(SeekFrom::Start(offset));
             self.position = sought.map_err(|error| SEEK.failed(offset, length, 0, &error))?;
         }

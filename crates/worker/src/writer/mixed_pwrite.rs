@@ -26,8 +26,7 @@ impl MixedPwrite {
     /// # Errors
     /// If the OS has no memory or no descriptor left.
     pub fn new(target: WriteTarget, source: BlockSource, io: &Io) -> io::Result<MixedPwrite> {
-        let block = io.block as usize;
-        let (file, buffers) = (target.file.try_clone()?, Buffers::new(1, block, io.pages)?);
+        let (file, buffers) = (target.file.try_clone()?, Buffers::for_reads(io)?);
         Ok(MixedPwrite { writer: Pwrite::new(target, source), file, buffers, reading: None })
     }
 }
@@ -52,7 +51,9 @@ impl BlockIo for MixedPwrite {
     #[inline]
     fn reap(&mut self) -> io::Result<(usize, &[u8])> {
         let Some((offset, length)) = self.reading else { return self.writer.reap() };
-        let block = read_block::<false>(&self.file, self.buffers.slot_mut(0), offset, length)?;
+        let asked = self.buffers.asked(length);
+        let buffer = &mut self.buffers.slot_mut(0)[..asked];
+        let block = read_block::<false>(&self.file, buffer, offset, length)?;
         Ok((0, block))
     }
 

@@ -32,6 +32,8 @@ use std::path::Path;
 pub struct WriteTarget {
     file: File,
     sync: Sync,
+    /// Each write goes to the end of the file, wherever the file offset is.
+    is_appended: bool,
 }
 
 impl WriteTarget {
@@ -41,10 +43,11 @@ impl WriteTarget {
         // Linux requires read access to map a file, even for writing.
         let is_read = work.engine == WriteEngine::Mmap || work.read_share > 0;
         options.write(true).read(is_read);
-        options.append(work.allocation == Allocation::Append);
+        let is_appended = work.allocation == Allocation::Append;
+        options.append(is_appended);
         let durable = if work.sync == Sync::Dsync { libc::O_DSYNC } else { 0 };
         let file = open(path, &mut options, durable, work.io.cache)?;
-        Ok(WriteTarget { file, sync: work.sync })
+        Ok(WriteTarget { file, sync: work.sync, is_appended })
     }
 
     /// Makes the file durable with the case's sync call.

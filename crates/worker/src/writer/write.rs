@@ -42,8 +42,9 @@ impl BlockIo for Write {
 
     #[inline]
     fn reap(&mut self) -> io::Result<(usize, &[u8])> {
-        // Appended blocks come in order, so the offset is already right for each.
-        stand(&self.target.file, &mut self.position, self.offset)?;
+        if !self.target.is_appended {
+            stand(&self.target.file, &mut self.position, self.offset)?;
+        }
         let (mut file, block) = (&self.target.file, self.source.block(0));
         WRITE.whole(self.offset, block.len(), |moved| file.write(&block[moved..]))?;
         self.position += block.len() as u64;

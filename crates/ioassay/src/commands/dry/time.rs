@@ -1,7 +1,7 @@
 //! How long a run takes on a typical machine. Trials end when their work is done, and each needs
 //! setup, so the times that the cases ask for say little.
 
-use crate::beside;
+use crate::beside::time_beside;
 use crate::calibration;
 use crate::commands::question::{RunQuestion, Setting};
 use crate::crew::PAUSE;
@@ -160,8 +160,11 @@ const NAMING: Duration = Duration::from_micros(200);
 pub(super) fn trial(case: &Case, is_slow: bool) -> Duration {
     let (timed, beside) = match &case.work {
         _ if case.is_null() => (timed(case, is_slow), Duration::ZERO),
-        Work::Memory(work) if case.beside.is_empty() => (work.time, FILLING),
-        Work::Memory(work) => (work.time, FILLING.saturating_add(beside::AROUND)),
+        Work::Memory(_) if !case.beside.is_empty() => (time_beside(case.time()), FILLING),
+        Work::Read(_) | Work::Write(_) if !case.beside.is_empty() => {
+            (time_beside(case.time()), QUIETING)
+        }
+        Work::Memory(work) => (work.time, FILLING),
         Work::Metadata(work) if work.call == Call::Create => (work.time, QUIETING),
         Work::Metadata(work) => {
             let names = work.entries.saturating_mul(work.threads.into());
@@ -170,8 +173,8 @@ pub(super) fn trial(case: &Case, is_slow: bool) -> Duration {
         }
         // How long it takes is what is asked.
         Work::Command(_) => (Duration::ZERO, QUIETING),
-        Work::Read(_) if case.beside.is_empty() => (timed(case, is_slow), CACHING),
-        Work::Read(_) | Work::Write(_) => (timed(case, is_slow), QUIETING),
+        Work::Read(_) => (timed(case, is_slow), CACHING),
+        Work::Write(_) => (timed(case, is_slow), QUIETING),
     };
     // The file is written anew before each trial of a mix.
     let mixes = case.write().is_some_and(|work| work.read_share > 0) && !case.is_null();
@@ -196,7 +199,7 @@ fn timed(case: &Case, is_slow: bool) -> Duration {
     let in_flight = f64::from(io.depth).max(1.0) * f64::from(io.threads).max(1.0);
     let in_order = io.pattern == Pattern::Sequential && !is_synced_often(case);
     let each = if in_order { 0.0 } else { ops as f64 * speed.op_s / in_flight };
-    let moved = ops as f64 * io.block as f64 / speed.bytes;
+    let moved = ops as f64 * io.mean_block() / speed.bytes;
     let done = Duration::try_from_secs_f64(each + moved).unwrap_or(Duration::MAX);
     if case.repeats() { io.time } else { done.min(io.time) }
 }
