@@ -2,8 +2,8 @@
 //!
 //! A deck of 100 blocks has each size as often as its percentage says, in one shuffled order. The
 //! file is divided by one such deck after another. So the number of a block determines its offset
-//! and length, every byte belongs to one block, and orders, threads and digests stay as they are for
-//! blocks of one size.
+//! and length, every byte belongs to one block, and orders, threads and digests stay as they are
+//! for blocks of one size.
 
 use crate::random::Rng;
 use crate::units::{ParseError, bytes, parse_bytes};

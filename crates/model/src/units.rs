@@ -100,8 +100,8 @@ pub enum ParseError {
     /// Not a goal.
     #[error(
         "'{given}' is not a goal such as 'p99<1ms', 'sync p99<10ms', 'throughput>500MB/s', \
-         'iops>20k', 'gap<500ms', 'time<2s' (of commands) or 'cpu<5us': a rate that must be higher, or a time \
-         that must be shorter; percentiles are from p0.01 to p99.99"
+         'iops>20k', 'gap<500ms', 'time<2s' (of commands) or 'cpu<5us': a rate that must be \
+         higher, or a time that must be shorter; percentiles are from p0.01 to p99.99"
     )]
     Goal {
         /// The given text.

@@ -1,5 +1,5 @@
-//! What several threads appended to one file: the OS decides in which order their blocks follow each
-//! other, so each must be there once, wherever it is.
+//! What several threads appended to one file: the OS decides in which order their blocks follow
+//! each other, so each must be there once, wherever it is.
 
 use super::CHUNK;
 use crate::stop::Stop;

@@ -127,8 +127,9 @@ fn postgres_writes_its_log_as_its_recipe_does() {
     let test = "postgres_writes_its_log_as_its_recipe_does";
     let Some(sandbox) = on_disk(test, &["psql", "strace"]) else { return };
     // Its package would start a server, so it is not installed for this test.
-    let all = glob("/usr/lib/postgresql", "bin/initdb");
-    let Some(initdb) = all.first().filter(|_| geteuid().is_root()) else {
+    let versions = files_of(Path::new("/usr/lib/postgresql")).into_iter();
+    let initdb = versions.map(|it| it.join("bin/initdb")).find(|initdb| initdb.exists());
+    let Some(initdb) = initdb.filter(|_| geteuid().is_root()) else {
         return skip(test, "it needs root, and PostgreSQL as Debian installs it");
     };
     let (folder, calls) = (sandbox.path("."), postgres_calls(&sandbox, initdb.parent().unwrap()));
@@ -145,18 +146,13 @@ fn postgres_writes_its_log_as_its_recipe_does() {
     assert!(writes.len() >= UPDATES && writes.iter().all(|line| is_whole(&line)), "{writes:#?}");
     assert_eq!((log["engine"].as_str(), log["sync"].as_str()), (Some("pwrite"), Some("fdatasync")));
     let segment = parse_bytes(log["size"].as_str().unwrap()).unwrap();
-    let segments = glob(folder.join("data").to_str().unwrap(), "");
     let is_segment = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|it| it.len() == segment);
-    let wal = segments.iter().find(|path| path.ends_with("pg_wal")).expect("it has a log");
-    let wal = glob(wal.to_str().unwrap(), "");
+    let wal = files_of(&folder.join("data/pg_wal"));
     assert!(wal.iter().any(is_segment), "{wal:?}");
 }
 
-/// The files `within` each entry of `folder` that are there.
-fn glob(folder: &str, within: &str) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let all = entries.map(|entry| entry.path().join(within));
-    all.filter(|path| path.exists()).collect()
+fn files_of(folder: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
 /// A user without rights: PostgreSQL refuses to run as root.

@@ -43,7 +43,7 @@ fn blocks_of_several_sizes_are_read_and_written_whole() {
     let read = |engine: &str, more: &str| {
         check(
             &format!("engine = \"{engine}\"\ntouch = \"sum\"\nops = \"all\"\n{more}"),
-            "verified",
+            "digest_verified",
         );
     };
     read("pread", "cache = \"warm\"");
