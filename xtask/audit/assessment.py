@@ -224,8 +224,9 @@ def found(row):
 def axes(case):
     told = dict(case.axes)
     told["time_s"] = told.pop("time") / NS
-    if len(case.sizes) > 1:
-        told["block"] = case.block_text
+    told["block"] = told.pop("sizes", told.get("block"))
+    if told["block"] is None:
+        told.pop("block")
     if "kernel" not in told:
         told.setdefault("rate", None)
         told.setdefault("arrival", None)

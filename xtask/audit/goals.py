@@ -66,7 +66,7 @@ def met(goal, record, rows):
 
 def has(case, axis, text):
     """Whether the axis of a case has the value that a goal names."""
-    value = case.axes.get(axis)
+    value = case.axes.get("sizes" if axis == "block" and len(case.sizes) > 1 else axis)
     if isinstance(value, (int, float)):
         return quantity(text.replace("k", "KiB") if text.endswith("k") else text, SIZES) == value
     return value == text
@@ -103,10 +103,10 @@ def gap(must, row):
     seen = max(row.values(open_loop.longest), default=None)
     told = row.estimate(open_loop.longest)
     if seen is None:
-        return None, None, None, True, False
+        return None, None, None, False, False
     high = told["high"] if told else None
     ends = (None, None) if high is None else (float(seen), max(float(seen), high))
-    return float(seen), *ends, True, seen >= must.limit
+    return float(seen), *ends, high is not None, seen >= must.limit
 
 
 def histogram_of(must, row):

@@ -40,8 +40,9 @@ class Case:
                 parts = [part.split("/") for part in text.split(":")]
                 self.sizes = [(quantity(size, SIZES), int(share[0]) if share else 100)
                               for size, *share in parts]
-                self.block_text = text
                 value = max(size for size, _ in self.sizes)
+                if len(self.sizes) > 1:
+                    self.axes["sizes"] = text
             elif name in SIZE_AXES:
                 value = quantity(text, SIZES)
             elif name == "time":
@@ -68,8 +69,7 @@ class Case:
 
     def key(self, *without):
         """The identity of the case without the axes `without`."""
-        axes = {**self.axes, "block": tuple(self.sizes)}
-        return tuple(sorted((k, v) for k, v in axes.items() if k not in without))
+        return tuple(sorted((k, v) for k, v in self.axes.items() if k not in without))
 
     def has_block(self, size):
         """Whether every operation has so many bytes."""

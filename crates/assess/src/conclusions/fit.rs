@@ -258,7 +258,7 @@ fn gap(limit_ns: u64, row: &Row) -> Option<Figure> {
     Some(Figure {
         value: Some(seen),
         interval: high.map(|high| (seen, high.max(seen))),
-        is_enough: true,
+        is_enough: high.is_some(),
         is_exceeded: seen >= limit_ns as f64,
         operations: None,
     })

@@ -78,7 +78,11 @@ fn property(axis: &Axis, kind: Kind) -> Value {
     }
     match axis.domain {
         Domain::Hosts => property["type"] = json!([name, "string", "null"]),
-        Domain::Blocks => property["type"] = json!([name, "string"]),
+        Domain::Blocks => {
+            // One size is a number; only several are a text.
+            property["type"] = json!([name, "string"]);
+            property["pattern"] = "^[^/]+/[0-9]+(:[^/]+/[0-9]+)+$".into();
+        }
         _ => {}
     }
     if let Some(least) = least {
