@@ -224,9 +224,8 @@ def found(row):
 def axes(case):
     told = dict(case.axes)
     told["time_s"] = told.pop("time") / NS
-    told["block"] = told.pop("sizes", told.get("block"))
-    if told["block"] is None:
-        told.pop("block")
+    if "sizes" in told:
+        told["block"] = told.pop("sizes")
     if "kernel" not in told:
         told.setdefault("rate", None)
         told.setdefault("arrival", None)

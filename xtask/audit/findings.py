@@ -534,7 +534,7 @@ def dirty_start(row):
         return None
 
     # What an actor wrote before the trial began is what it does.
-    actors = [row.record.actors.get(one["name"]) for one in row.figures[0].trial.beside]
+    actors = [row.record.actors.get(name) for name in (row.case.beside or "none").split("+")]
     has_writer = any(actor and actor.is_write for actor in actors)
 
     def excess(one):

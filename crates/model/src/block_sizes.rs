@@ -48,13 +48,15 @@ impl BlockSizes {
         sum / DECK as f64
     }
 
-    /// Checks the sizes and shares that `given` named.
-    fn checked(mut parts: Vec<(u64, u8)>, given: &str) -> Result<BlockSizes, ParseError> {
+    /// These sizes in bytes, each with its percentage.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn of(mut parts: Vec<(u64, u8)>) -> Result<BlockSizes, &'static str> {
         parts.sort_unstable();
-        let error = |why| ParseError::BlockSizes { given: given.to_string(), why };
         let least = parts.first().map_or(1, |(size, _)| *size);
         let total: u64 = parts.iter().map(|(_, share)| u64::from(*share)).sum();
-        let why = match () {
+        Err(match () {
             () if !(2..=MOST).contains(&parts.len()) => "name 2 to 8 sizes",
             () if parts.windows(2).any(|pair| pair[0].0 == pair[1].0) => "name each size once",
             () if parts.iter().any(|(_, share)| *share == 0) => "leave sizes of 0 % out",
@@ -67,8 +69,7 @@ impl BlockSizes {
                 all[..parts.len()].copy_from_slice(&parts);
                 return Ok(BlockSizes { parts: all });
             }
-        };
-        Err(error(why))
+        })
     }
 }
 
@@ -91,9 +92,10 @@ impl FromStr for BlockSizes {
             Some((parse_bytes(size).ok()?, share.trim().parse().ok()?))
         };
         let parts: Option<Vec<(u64, u8)>> = text.split(':').map(part).collect();
-        let why = "write sizes and whole percentages";
-        let error = || ParseError::BlockSizes { given: text.trim().to_string(), why };
-        BlockSizes::checked(parts.ok_or_else(error)?, text.trim())
+        parts
+            .ok_or("write sizes and whole percentages")
+            .and_then(BlockSizes::of)
+            .map_err(|why| ParseError::BlockSizes { given: text.trim().to_string(), why })
     }
 }
 

@@ -78,7 +78,7 @@ pub enum ParseError {
         min: u64,
     },
     /// Not sizes with their shares.
-    #[error("'{given}' are no sizes of blocks with their percentages, such as 4k/60:64k/40: {why}")]
+    #[error("'{given}' is no list of block sizes and percentages such as 4k/60:64k/40: {why}")]
     BlockSizes {
         /// The given text.
         given: String,

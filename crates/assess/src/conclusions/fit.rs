@@ -6,6 +6,7 @@
 use crate::counted::Counted;
 use crate::decision::{Decision, together};
 use crate::finding::{Code, Severity, Verdict};
+use crate::measured::Measured;
 use crate::open_loop::responses;
 use crate::percentile::{ABOVE_SOLID, Distribution};
 use crate::row::Row;
@@ -14,6 +15,7 @@ use crate::summary::Summary;
 use model::goal::{Goal, Indicator, Requirement, Tail};
 use model::named;
 use model::plan::{Plan, Role};
+use model::sample::Latencies;
 use model::units::NS_PER_SECOND;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -221,10 +223,7 @@ fn figure(must: Requirement, row: &Row) -> Option<Figure> {
         Indicator::Cpu => measured.estimate(|trial| trial.cpu_ns_per_op()).map(Figure::from),
         Indicator::Gap => gap(must.value, row),
         Indicator::Latency(tail) => {
-            let units = match measured.case.is_open() {
-                true => measured.latencies(|trial| Cow::Owned(responses(trial.sample))),
-                false => measured.latencies(|trial| Cow::Borrowed(&trial.sample.latencies)),
-            };
+            let units = measured.latencies(|trial| waits(measured, trial));
             Some(percentile(tail, must.value, &Distribution::of(&units)))
         }
         Indicator::Sync(tail) => {
@@ -242,16 +241,21 @@ fn time_of(rate: Estimate) -> Figure {
     Figure { value, interval, is_enough: true, ..Figure::default() }
 }
 
+/// How long the operations of a trial took; with a rate, from when they were due.
+fn waits<'t>(measured: &Measured, trial: &Counted<'t>) -> Cow<'t, Latencies> {
+    match measured.case.is_open() {
+        true => Cow::Owned(responses(trial.sample)),
+        false => Cow::Borrowed(&trial.sample.latencies),
+    }
+}
+
 /// The longest gap is as long as the longest that was seen, or longer: as long as the interval of
 /// the trials' longest ones leaves open.
 fn gap(limit_ns: u64, row: &Row) -> Option<Figure> {
     let measured = &row.measured;
     let longest = |trial: &Counted| {
-        let latencies = match measured.case.is_open() {
-            true => responses(trial.sample),
-            false => trial.sample.latencies.clone(),
-        };
-        (latencies.count() > 0).then_some(latencies.max_ns as f64)
+        let waits = waits(measured, trial);
+        (waits.count() > 0).then_some(waits.max_ns as f64)
     };
     let seen = measured.values(longest).into_iter().reduce(f64::max)?;
     let high = measured.estimate(longest).and_then(|estimate| estimate.high);

@@ -93,16 +93,15 @@ fn split(asked: &Asked, part: &str, order: &Order) -> Option<Blocks> {
         let (size, share) = entry.split_once('/').unwrap_or((entry, ""));
         let size = asked.bytes("bssplit", size)?;
         if share.trim() != "0" {
-            entries.push((size, share.trim().parse::<u64>().ok()));
+            entries.push((size, share.trim().parse::<u8>().ok()));
         }
     }
-    let given: u64 = entries.iter().filter_map(|(_, share)| *share).sum();
-    let open = entries.iter().filter(|(_, share)| share.is_none()).count() as u64;
-    let rest = 100u64.saturating_sub(given).checked_div(open).unwrap_or(0);
-    let said = |(size, share): &(u64, Option<u64>)| format!("{size}/{}", share.unwrap_or(rest));
-    let said = entries.iter().map(said).collect::<Vec<_>>().join(":");
+    let given = entries.iter().filter_map(|(_, share)| *share).fold(0, u8::saturating_add);
+    let open = entries.iter().filter(|(_, share)| share.is_none()).count() as u8;
+    let rest = 100u8.saturating_sub(given).checked_div(open).unwrap_or(0);
+    let parts = entries.iter().map(|(size, share)| (*size, share.unwrap_or(rest))).collect();
     let is_even = matches!(order.sequence, Sequence::Sequential | Sequence::Random);
-    let mix = said.parse::<BlockSizes>().ok().filter(|_| is_even);
+    let mix = BlockSizes::of(parts).ok().filter(|_| is_even);
     Some(Blocks { mix, ..Blocks::of(entries.into_iter().map(|(size, _)| size).collect()) })
 }
 

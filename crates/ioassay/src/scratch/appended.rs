@@ -22,6 +22,9 @@ pub(super) fn read(
     content: Content,
     stop: &Stop,
 ) -> Result<ReadBack> {
+    let digest = kernel::digest(Isa::Auto, None).expect("there is a loop for every processor");
+    // As good as unique to a block's bytes, wherever they are.
+    let of_block = |block: &[u8]| mix(digest(0, block));
     let block = work.io.block as usize;
     let mut buffer = vec![0; (CHUNK as usize).next_multiple_of(block)];
     let mut offset = 0;
@@ -36,7 +39,7 @@ pub(super) fn read(
             .with_context(|| format!("reading back {length} bytes at offset {offset} failed"))?;
         read_back.bytes += length;
         for block in chunk.chunks(block) {
-            read_back.digest = read_back.digest.wrapping_add(anywhere(block));
+            read_back.digest = read_back.digest.wrapping_add(of_block(block));
         }
         offset += length;
     }
@@ -47,16 +50,10 @@ pub(super) fn read(
             let skipped = (offset % WORD_BYTES) as usize;
             let bytes = &mut buffer[..skipped + length as usize];
             content.fill(offset - skipped as u64, bytes);
-            read_back.expected = read_back.expected.wrapping_add(anywhere(&bytes[skipped..]));
+            read_back.expected = read_back.expected.wrapping_add(of_block(&bytes[skipped..]));
         }
     }
     Ok(read_back)
-}
-
-/// What a block adds to the sum, which is as good as unique to its bytes.
-fn anywhere(block: &[u8]) -> u64 {
-    let digest = kernel::digest(Isa::Auto, None).expect("there is a loop for every processor");
-    mix(digest(0, block))
 }
 
 #[cfg(test)]

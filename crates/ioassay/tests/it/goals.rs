@@ -3,7 +3,7 @@
 
 use crate::honesty::plant::{Group, Io, Limit, PAST_CACHE, Planted, quiet, tried};
 use crate::mounts::Setup;
-use crate::sandbox::{PROGRAM, Sandbox, check_reason, text};
+use crate::sandbox::{PROGRAM, Sandbox, argument, check_reason, text};
 use serde_json::Value;
 use std::process::{Command, Output};
 
@@ -25,11 +25,16 @@ every = 1
 "#;
 
 /// What a run of commits with `launch` says of a goal, and how it ends.
-fn commits(sandbox: &Sandbox, mut launch: Command, args: &[&str]) -> (Value, Output) {
+fn commits(sandbox: &Sandbox, launch: Command, args: &[&str]) -> (Value, Output) {
     // Off the measured file system.
     let recipe = sandbox.state().join("commits.toml");
     std::fs::write(&recipe, COMMITS).unwrap();
-    let output = launch.arg("run").arg(recipe).args(args).args([".", "--json"]).output().unwrap();
+    fit_of(launch, argument(&recipe), args)
+}
+
+/// What a run of `recipe` with `launch` says of its goals, and how it ends.
+fn fit_of(mut launch: Command, recipe: &str, args: &[&str]) -> (Value, Output) {
+    let output = launch.args(["run", recipe]).args(args).args([".", "--json"]).output().unwrap();
     let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
     (report["fit"].clone(), output)
 }
@@ -86,12 +91,9 @@ fn what_swallows_flushes_is_not_fit_however_fast() {
 }
 
 /// What a run of an application's recipe, cut short, says of whether it is fit.
-fn application(mut launch: Command, name: &str) -> Value {
-    let args = ["--beside=none", "--depth=1", "--size=16MiB", "--rounds=7", "--invocations=1"];
-    launch.args(["run", name, "--time=300ms", "--json", "--quiet"]).args(args);
-    let output = launch.arg(".").output().unwrap();
-    let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
-    report["fit"].clone()
+fn application(launch: Command, name: &str) -> Value {
+    let short = ["--size=16MiB", "--time=300ms", "--rounds=7", "--invocations=1"];
+    fit_of(launch, name, &[&["--beside=none", "--depth=1"][..], &short].concat()).0
 }
 
 /// Flushes that are far fewer than a virtual machine needs, and its twin.

@@ -9,7 +9,7 @@ use crate::units::{self, ParseError};
 
 pub(super) const BLOCK: Axis = Axis {
     name: "block",
-    meaning: "Bytes per operation, or sizes of which each has so many of 100 operations",
+    meaning: "Bytes per operation, or several sizes, each with its percentage of the operations",
     elsewhere: &["bs", "blocksize", "block-size", "bssplit", "record-size"],
     domain: Domain::Blocks,
     usual: Usual::by_file("4KiB", "1MiB"),
