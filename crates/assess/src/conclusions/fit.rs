@@ -3,11 +3,11 @@
 //! The interval decides, not the median. A figure that is doubtful or void never meets a goal, and
 //! data that is not durable meets none however fast it was (docs/method).
 
+use super::interference::LatencyKind;
 use crate::counted::Counted;
 use crate::decision::{Decision, together};
 use crate::finding::{Code, Severity, Verdict};
 use crate::measured::Measured;
-use crate::open_loop::responses;
 use crate::percentile::{ABOVE_SOLID, Distribution};
 use crate::row::Row;
 use crate::stats::Estimate;
@@ -15,11 +15,9 @@ use crate::summary::Summary;
 use model::goal::{Goal, Indicator, Requirement, Tail};
 use model::named;
 use model::plan::{Plan, Role};
-use model::sample::Latencies;
 use model::units::NS_PER_SECOND;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::borrow::Cow;
 
 /// Whether all goals of a run are met.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -223,13 +221,9 @@ fn figure(must: Requirement, row: &Row) -> Option<Figure> {
         Indicator::Cpu => measured.estimate(|trial| trial.cpu_ns_per_op()).map(Figure::from),
         Indicator::Gap => gap(must.value, row),
         Indicator::Latency(tail) => {
-            let units = measured.latencies(|trial| waits(measured, trial));
-            Some(percentile(tail, must.value, &Distribution::of(&units)))
+            Some(percentile(tail, must.value, measured, LatencyKind::of_operations(measured.case)))
         }
-        Indicator::Sync(tail) => {
-            let units = measured.latencies(|trial| Cow::Borrowed(&trial.sample.syncs));
-            Some(percentile(tail, must.value, &Distribution::of(&units)))
-        }
+        Indicator::Sync(tail) => Some(percentile(tail, must.value, measured, LatencyKind::Sync)),
     }
 }
 
@@ -241,21 +235,14 @@ fn time_of(rate: Estimate) -> Figure {
     Figure { value, interval, is_enough: true, ..Figure::default() }
 }
 
-/// How long the operations of a trial took; with a rate, from when they were due.
-fn waits<'t>(measured: &Measured, trial: &Counted<'t>) -> Cow<'t, Latencies> {
-    match measured.case.is_open() {
-        true => Cow::Owned(responses(trial.sample)),
-        false => Cow::Borrowed(&trial.sample.latencies),
-    }
-}
-
 /// The longest gap is as long as the longest that was seen, or longer: as long as the interval of
 /// the trials' longest ones leaves open.
 fn gap(limit_ns: u64, row: &Row) -> Option<Figure> {
     let measured = &row.measured;
+    let timed = LatencyKind::of_operations(measured.case);
     let longest = |trial: &Counted| {
-        let waits = waits(measured, trial);
-        (waits.count() > 0).then_some(waits.max_ns as f64)
+        let times = timed.times(trial);
+        (times.count() > 0).then_some(times.max_ns as f64)
     };
     let seen = measured.values(longest).into_iter().reduce(f64::max)?;
     let high = measured.estimate(longest).and_then(|estimate| estimate.high);
@@ -268,7 +255,8 @@ fn gap(limit_ns: u64, row: &Row) -> Option<Figure> {
     })
 }
 
-fn percentile(tail: Tail, limit_ns: u64, distribution: &Distribution) -> Figure {
+fn percentile(tail: Tail, limit_ns: u64, measured: &Measured, timed: LatencyKind) -> Figure {
+    let distribution = Distribution::of(&measured.latencies(|trial| timed.times(trial)));
     let found = distribution.percentile(tail.parts().into());
     let interval = found.and_then(|found| found.low_ns.zip(found.high_ns));
     let is_solid = found.is_some_and(|found| found.solid);

@@ -10,6 +10,7 @@ use crate::open_loop;
 use crate::percentile::{Percentile, percentile_ns};
 use crate::ratio::Ratio;
 use crate::row::{Row, grouped};
+use model::case::Case;
 use model::named;
 use model::plan::Role;
 use model::sample::Latencies;
@@ -26,6 +27,22 @@ named! {
         Sync "sync",
         /// From its start to its completion.
         Service "service",
+    }
+}
+
+impl LatencyKind {
+    /// How long the operations of `case` take, whatever syncs them.
+    pub(super) fn of_operations(case: &Case) -> LatencyKind {
+        if case.is_open() { LatencyKind::Response } else { LatencyKind::Service }
+    }
+
+    /// All of these in a trial.
+    pub(super) fn times<'a>(self, trial: &Counted<'a>) -> Cow<'a, Latencies> {
+        match self {
+            LatencyKind::Response => Cow::Owned(open_loop::responses(trial.sample)),
+            LatencyKind::Sync => Cow::Borrowed(&trial.sample.syncs),
+            LatencyKind::Service => Cow::Borrowed(&trial.sample.latencies),
+        }
     }
 }
 
@@ -132,18 +149,10 @@ fn disturbed(row: &Row, alone: &Row, timed: LatencyKind) -> Option<Disturbed> {
 /// have one.
 fn speeds(row: &Row, timed: LatencyKind) -> Option<Rounds> {
     let speed = |trial: &Counted| {
-        let ns = percentile_ns(&times(trial, timed), 100)?;
+        let ns = percentile_ns(&timed.times(trial), 100)?;
         (ns > 0 && ns != UNSENT_NS).then(|| trial.at(1.0 / ns as f64))
     };
     row.measured.trials.iter().map(speed).collect()
-}
-
-fn times<'a>(trial: &Counted<'a>, timed: LatencyKind) -> Cow<'a, Latencies> {
-    match timed {
-        LatencyKind::Response => Cow::Owned(open_loop::responses(trial.sample)),
-        LatencyKind::Sync => Cow::Borrowed(&trial.sample.syncs),
-        LatencyKind::Service => Cow::Borrowed(&trial.sample.latencies),
-    }
 }
 
 impl Disturbed {
